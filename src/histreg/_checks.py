@@ -1,0 +1,74 @@
+"""One form for every complaint: the argument, the requirement, the value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+
+import torch
+from torch import Tensor
+
+
+def check_choice(name: str, value: object, choices: Collection[str]) -> None:
+    """Raise unless ``value`` is one of ``choices``."""
+    if value not in choices:
+        listed = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name} must be one of {listed}, got {name}={value!r}")
+
+
+def check_positive(name: str, value: float) -> None:
+    """Raise unless ``value`` is a finite number above zero."""
+    if not (math.isfinite(value) and value > 0):
+        raise ValueError(f"{name} must be finite and positive, got {name}={value!r}")
+
+
+def check_fraction(name: str, value: float) -> None:
+    """Raise unless ``value`` lies strictly between zero and one."""
+    if not 0 < value < 1:
+        raise ValueError(f"{name} must lie between 0 and 1, got {name}={value!r}")
+
+
+def check_count(name: str, value: int, *, at_least: int) -> None:
+    """Raise unless ``value`` is a whole number of at least ``at_least``."""
+    if isinstance(value, bool) or int(value) != value or value < at_least:
+        raise ValueError(
+            f"{name} must be a whole number of at least {at_least}, got {name}={value}"
+        )
+
+
+def check_shape(
+    name: str, tensor: Tensor, shape: Sequence[int], *, because: str
+) -> None:
+    """Raise unless ``tensor`` has exactly this shape; nothing is ever broadcast."""
+    if tuple(tensor.shape) != tuple(shape):
+        raise ValueError(
+            f"{name} must have shape {tuple(shape)} {because}, "
+            f"got shape {tuple(tensor.shape)}"
+        )
+
+
+def has_values(tensor: Tensor) -> bool:
+    """Whether there are values to look at: not while compiling or under vmap."""
+    return (
+        not torch.compiler.is_compiling()
+        # There is no public name for "inside a torch.func transform".
+        and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+    )
+
+
+def is_free_to_read(tensor: Tensor) -> bool:
+    """Whether looking at the values is possible and does not wait for a device."""
+    return tensor.device.type == "cpu" and has_values(tensor)
+
+
+def check_finite(name: str, tensor: Tensor) -> None:
+    """Raise if a value is NaN or infinite, where that can be seen for free."""
+    if not is_free_to_read(tensor):
+        return
+    bad = ~torch.isfinite(tensor)
+    if bad.any():
+        first = tensor[bad].flatten()[0].item()
+        raise ValueError(
+            f"{name} must be finite, got {int(bad.sum())} of {tensor.numel()} values "
+            f"that are not, the first {first}"
+        )

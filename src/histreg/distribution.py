@@ -1,0 +1,486 @@
+"""Histogram: the predicted distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.distributions import Distribution, constraints
+from torch.distributions.kl import register_kl
+from torch.distributions.utils import lazy_property
+
+from histreg._checks import check_choice, check_fraction, has_values, is_free_to_read
+from histreg.bins import Bins, float64_on
+
+
+class Histogram(Distribution):
+    r"""A distribution whose density is constant within each bin.
+
+    Its density in bin i is :math:`h_i / w_i`, with probabilities h and widths w, and
+    its mean is :math:`\sum_i h_i c_i` over the centers (Section 2.1). It speaks
+    ``torch.distributions``: a batch of histograms has ``batch_shape`` (...), and
+    ``y`` arguments broadcast against it, so a leading dimension is one of samples.
+
+    Results have the dtype of the parameters (float32 for half precision); positions,
+    cumulative probabilities and everything that would cancel are in float64 inside.
+    With float32 parameters and bins far from zero a *location* (mean, quantile) is as
+    good as float32 can write it down; a *length* (stddev, crps) is not affected.
+
+    Parameters
+    ----------
+    bins : Bins
+    logits : Tensor of shape (..., k)
+        Unnormalised log-probabilities. Exactly one of ``logits`` and ``probs``.
+    probs : Tensor of shape (..., k)
+        Non-negative, summing to one in the last dimension (then made to, exactly).
+    validate_args : bool, optional
+        As in ``torch.distributions``; wrong shapes are refused regardless.
+
+    Examples
+    --------
+    >>> d = Histogram(Bins([0.0, 1.0, 3.0]), probs=torch.tensor([0.5, 0.5]))
+    >>> d.mean, d.icdf(torch.tensor(0.75)), d.prob(0.5, 2.0)
+    (tensor(1.2500), tensor(2.), tensor(0.5000))
+    """
+
+    arg_constraints: dict[str, Any] = {}  # noqa: RUF012  # checked below, in our words
+    support = constraints.real  # the density is zero outside the bins, not an error
+    has_rsample = True
+
+    def __init__(
+        self,
+        bins: Bins,
+        *,
+        logits: Tensor | None = None,
+        probs: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        if (logits is None) == (probs is None):
+            raise ValueError(
+                "give either logits or probs, got "
+                + ("neither" if logits is None else "both")
+            )
+        if logits is not None:
+            self.logits = _parameter("logits", logits, bins).log_softmax(dim=-1)
+        else:
+            assert probs is not None
+            self.probs = _checked_probs(_parameter("probs", probs, bins), validate_args)
+        self.bins = bins
+        super().__init__(self._parameter.shape[:-1], validate_args=validate_args)
+
+    @property
+    def _parameter(self) -> Tensor:  # (..., k), the one that was given
+        name = "logits" if "logits" in self.__dict__ else "probs"
+        given: Tensor = self.__dict__[name]
+        return given
+
+    @lazy_property
+    def logits(self) -> Tensor:  # (..., k)
+        """Log-probabilities of the bins; -inf where the probability is zero."""
+        return self.probs.log()
+
+    @lazy_property
+    def probs(self) -> Tensor:  # (..., k)
+        """Probabilities of the bins."""
+        return self.logits.exp()
+
+    @lazy_property
+    def _cdf_at_borders(self) -> Tensor:  # (..., k + 1), from exactly 0 to exactly 1
+        wide = float64_on(self._parameter.device)
+        cumulative = self.probs.to(wide).cumsum(dim=-1)
+        cumulative = torch.cat(
+            [torch.zeros_like(cumulative[..., :1]), cumulative], dim=-1
+        )
+        return cumulative / cumulative[..., -1:]
+
+    def _geometry(self) -> tuple[Tensor, Tensor]:
+        """Return borders (k + 1,) and widths (k,) in float64 on the right device."""
+        device = self._parameter.device
+        borders = self.bins.borders.to(device, float64_on(device))
+        return borders, borders.diff()
+
+    @property
+    def mean(self) -> Tensor:  # (...)
+        """The mean, the paper's prediction."""
+        middle, centers = self._centered()
+        # Summing distances from the middle keeps an offset of the bins out of the sum.
+        return (self.probs * centers).sum(dim=-1) + middle
+
+    @property
+    def variance(self) -> Tensor:  # (...)
+        """The variance, that within the bins (w² / 12) included."""
+        _, widths = self._geometry()
+        _, centers = self._centered()
+        mean = (self.probs * centers).sum(dim=-1, keepdim=True)
+        within = (widths**2 / 12).to(self.probs.dtype)
+        return (self.probs * ((centers - mean) ** 2 + within)).sum(dim=-1)
+
+    def _centered(self) -> tuple[float, Tensor]:
+        """Return the middle of the bins and the centers relative to it."""
+        borders, widths = self._geometry()
+        middle = self.bins.low + (self.bins.high - self.bins.low) / 2
+        return middle, ((borders[:-1] - middle) + widths / 2).to(self.probs.dtype)
+
+    @property
+    def median(self) -> Tensor:  # (...)
+        """The quantile at one half."""
+        return self.icdf(torch.tensor(0.5))
+
+    @property
+    def mode(self) -> Tensor:  # (...)
+        """The center of the bin with the highest density (the first of equals)."""
+        _, widths = self._geometry()
+        density = self.logits - widths.log().to(self.logits.dtype)
+        middle, centers = self._centered()
+        return centers[density.argmax(dim=-1)] + middle
+
+    def entropy(self) -> Tensor:  # (...)
+        """Return the differential entropy, in nats."""
+        _, widths = self._geometry()
+        log_widths = widths.log().to(self.probs.dtype)
+        return (torch.special.entr(self.probs) + self.probs * log_widths).sum(dim=-1)
+
+    def cdf(self, value: Tensor | float) -> Tensor:
+        """Return P(Y <= y): 0 below the bins, 1 above, linear within each bin."""
+        index, share = self._located(self._as_values("value", value))
+        below, above = self._gather_cdf(index)
+        return torch.lerp(below, above, share).to(self.probs.dtype)
+
+    def prob(self, lower: Tensor | float, upper: Tensor | float) -> Tensor:
+        """Return P(lower < Y <= upper); either may be infinite.
+
+        Examples
+        --------
+        >>> d = Histogram(Bins([0.0, 1.0, 2.0]), probs=torch.tensor([0.25, 0.75]))
+        >>> d.prob(1.0, float("inf"))
+        tensor(0.7500)
+        """
+        low, high = self._as_values("lower", lower), self._as_values("upper", upper)
+        if is_free_to_read(low) and not bool((low <= high).all()):
+            raise ValueError("lower must not exceed upper, but somewhere it does")
+        ends = []
+        for y in (low, high):
+            index, share = self._located(y)
+            ends.append(torch.lerp(*self._gather_cdf(index), share))
+        return (ends[1] - ends[0]).to(self.probs.dtype)
+
+    def log_prob(self, value: Tensor | float) -> Tensor:
+        """Return the log density at y: log(h_i / w_i) in its bin, -inf outside."""
+        y = self._as_values("value", value)
+        _, widths = self._geometry()
+        index, _ = self._located(y)
+        log_density = self.logits - widths.log().to(self.logits.dtype)  # (..., k)
+        shape = torch.broadcast_shapes(index.shape, self.batch_shape)
+        index = index.expand(shape).unsqueeze(-1)
+        log_density = log_density.expand(*shape, -1).gather(-1, index).squeeze(-1)
+        inside = (y >= self.bins.low) & (y <= self.bins.high)
+        return log_density.masked_fill(~inside, -torch.inf)
+
+    def pdf(self, value: Tensor | float) -> Tensor:
+        """Return the density at y, probability per unit of y."""
+        return self.log_prob(value).exp()
+
+    def icdf(self, value: Tensor | float) -> Tensor:
+        """Return quantiles: the smallest y with cdf(y) >= q.
+
+        For q = 0 it is the lower end of the mass, which need not be ``bins.low``.
+
+        Parameters
+        ----------
+        value : Tensor that broadcasts with (...), or float
+            Levels in [0, 1]. For m levels of each of n histograms, give shape (m, 1);
+            the result is (m, n).
+        """
+        q = self._as_values("value", value)
+        if has_values(q) and not bool(((q >= 0) & (q <= 1)).all()):
+            raise ValueError("value must lie in [0, 1], being a probability level")
+        shape = torch.broadcast_shapes(q.shape, self.batch_shape)
+        n_sample_dims = len(shape) - len(self.batch_shape)
+        batch = shape[n_sample_dims:]
+        q = q.expand(shape).reshape(-1, *batch).movedim(0, -1)  # (..., m)
+        y = self._quantiles(q, self._cdf_at_borders.expand(*batch, -1))
+        return y.movedim(-1, 0).reshape(shape).to(self.probs.dtype)
+
+    def _quantiles(self, q: Tensor, cdf: Tensor) -> Tensor:
+        """Return quantiles of each histogram: q (..., m), cdf (..., k + 1) -> (..., m).
+
+        All levels of a histogram go through one search of its row.
+        """
+        borders, widths = self._geometry()
+        upper = cdf[..., 1:].detach().contiguous()
+        index = torch.searchsorted(upper, q.contiguous())  # (..., m)
+        first_with_mass = (upper <= 0).sum(dim=-1, keepdim=True)  # (..., 1)
+        index = index.maximum(first_with_mass)
+        below, above = cdf.gather(-1, index), cdf.gather(-1, index + 1)
+        # A bin found by the search has mass; the bound only keeps gradients finite.
+        smallest = torch.finfo(cdf.dtype).tiny
+        share = (q - below) / (above - below).clamp(min=smallest)
+        return borders[index] + widths[index] * share.clamp(0, 1)
+
+    def interval(
+        self, coverage: float, method: str = "central"
+    ) -> tuple[Tensor, Tensor]:
+        """Return the ends of an interval with the given probability.
+
+        Parameters
+        ----------
+        coverage : float in (0, 1)
+        method : {"central", "shortest"}
+            ``"central"`` leaves equal probability on both sides; ``"shortest"`` is the
+            shortest single interval, exactly.
+
+        Returns
+        -------
+        lower, upper : Tensors of shape (...)
+
+        Examples
+        --------
+        >>> d = Histogram(Bins([0.0, 1.0, 9.0]), probs=torch.tensor([0.5, 0.5]))
+        >>> d.interval(0.5), d.interval(0.5, "shortest")
+        ((tensor(0.5000), tensor(5.)), (tensor(0.), tensor(1.)))
+        """
+        check_fraction("coverage", coverage)
+        check_choice("method", method, ("central", "shortest"))
+        if method == "central":
+            tail = (1 - coverage) / 2
+            # Made here in float64: a level of float32 would move a far quantile.
+            levels = torch.tensor([tail, 1 - tail], dtype=torch.float64)
+            lower, upper = self.icdf(levels.view(2, *[1] * len(self.batch_shape)))
+            return lower, upper
+        # Between borders the length is linear in the position, so the shortest
+        # interval begins or ends on a border: 2 (k + 1) candidates.
+        borders, _ = self._geometry()
+        cdf = self._cdf_at_borders  # (..., k + 1)
+        ends = self._quantiles((cdf + coverage).clamp(max=1), cdf)
+        starts = self._quantiles((cdf - coverage).clamp(min=0), cdf)
+        borders = borders.expand_as(cdf)
+        lower = torch.cat([borders, starts], dim=-1)  # (..., 2 (k + 1))
+        upper = torch.cat([ends, borders], dim=-1)
+        # Room for the rounding of cdf + coverage, a few units in the last place of 1.
+        slack = 1e-12 if cdf.dtype == torch.float64 else 1e-6
+        possible = torch.cat(
+            [cdf + coverage <= 1 + slack, cdf - coverage >= -slack], dim=-1
+        )
+        length = (upper - lower).masked_fill(~possible, torch.inf)
+        best = length.argmin(dim=-1, keepdim=True)
+        dtype = self.probs.dtype
+        return (
+            lower.gather(-1, best).squeeze(-1).to(dtype),
+            upper.gather(-1, best).squeeze(-1).to(dtype),
+        )
+
+    def rsample(
+        self,
+        sample_shape: Sequence[int] = (),
+        *,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
+        """Draw samples by inverting the CDF, differentiable in the parameters."""
+        shape = torch.Size(sample_shape) + self.batch_shape
+        device = self._parameter.device
+        u = torch.rand(
+            shape, generator=generator, dtype=float64_on(device), device=device
+        )
+        return self.icdf(u)
+
+    def sample(
+        self,
+        sample_shape: Sequence[int] = (),
+        *,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
+        """Draw samples: ``sample_shape + batch_shape``."""
+        with torch.no_grad():
+            return self.rsample(sample_shape, generator=generator)
+
+    def crps(self, y: Tensor | float) -> Tensor:
+        r"""Return the continuous ranked probability score of each y, exactly.
+
+        .. math:: \int (F(z) - 1\{z \ge y\})^2 \, dz
+
+        F is linear within a bin, so the integral over a bin of width w is
+        :math:`w (F_0^2 + F_0 F_1 + F_1^2) / 3` to the left of y, the same in 1 - F to
+        the right, and the bin of y is split. Outside the bins each unit of distance
+        adds one. Smaller is better; for a point mass it is the absolute error.
+
+        Parameters
+        ----------
+        y : Tensor that broadcasts with (...), or float
+        """
+        y = self._as_values("y", y)
+        _, widths = self._geometry()
+        cdf = self._cdf_at_borders  # (..., k + 1)
+        left = _thirds(cdf[..., :-1], cdf[..., 1:]) * widths  # (..., k)
+        right = _thirds(1 - cdf[..., :-1], 1 - cdf[..., 1:]) * widths
+        zero = torch.zeros_like(cdf[..., :1])
+        left = torch.cat([zero, left.cumsum(dim=-1)], dim=-1)  # (..., k + 1), up to i
+        right = torch.cat([right.flip(-1).cumsum(dim=-1).flip(-1), zero], dim=-1)
+
+        index, share = self._located(y)
+        shape = torch.broadcast_shapes(index.shape, self.batch_shape)
+        index = index.expand(shape)
+        below, above = self._gather_cdf(index)
+        at_y = torch.lerp(below, above, share)
+        width = widths[index]
+        own_bin = width * (
+            share * _thirds(below, at_y) + (1 - share) * _thirds(1 - at_y, 1 - above)
+        )
+        at = index.unsqueeze(-1)
+        total = (
+            left.expand(*shape, -1).gather(-1, at).squeeze(-1)
+            + right.expand(*shape, -1).gather(-1, at + 1).squeeze(-1)
+            + own_bin
+            + (self.bins.low - y).clamp(min=0)
+            + (y - self.bins.high).clamp(min=0)
+        )
+        return total.to(self.probs.dtype)
+
+    @staticmethod
+    def mixture(
+        histograms: Sequence[Histogram], weights: Sequence[float] | None = None
+    ) -> Histogram:
+        """Return the average of several histograms on the same bins: an ensemble.
+
+        Parameters
+        ----------
+        histograms : sequence of Histogram, of equal bins and batch shapes
+        weights : sequence of float, optional
+            Non-negative, one each; equal by default.
+
+        Examples
+        --------
+        >>> bins = Bins([0.0, 1.0, 2.0])
+        >>> parts = [Histogram(bins, probs=torch.eye(2)[i]) for i in (0, 1)]
+        >>> Histogram.mixture(parts, weights=[1, 3]).probs
+        tensor([0.2500, 0.7500])
+        """
+        if len(histograms) == 0:
+            raise ValueError("histograms must hold at least one, got none")
+        first = histograms[0]
+        for other in histograms[1:]:
+            if other.bins != first.bins:
+                raise ValueError(
+                    f"histograms must share their bins, got {first.bins} "
+                    f"and {other.bins}"
+                )
+            if other.batch_shape != first.batch_shape:
+                raise ValueError(
+                    "histograms must share their batch shape, got "
+                    f"{tuple(first.batch_shape)} and {tuple(other.batch_shape)}"
+                )
+        stacked = torch.stack([h.probs for h in histograms], dim=-1)  # (..., k, m)
+        if weights is None:
+            return Histogram(first.bins, probs=stacked.mean(dim=-1))
+        shares = torch.as_tensor(weights, dtype=stacked.dtype, device=stacked.device)
+        if shares.shape != (len(histograms),) or bool((shares < 0).any()):
+            raise ValueError(
+                "weights must be one non-negative number per histogram, "
+                f"got {len(histograms)} histograms and weights={list(weights)}"
+            )
+        if not bool(shares.sum() > 0):
+            raise ValueError(f"weights must not all be zero, got {list(weights)}")
+        probs = (stacked * (shares / shares.sum())).sum(dim=-1)
+        return Histogram(first.bins, probs=probs)
+
+    def expand(
+        self, batch_shape: Sequence[int], _instance: Histogram | None = None
+    ) -> Histogram:
+        """Return the same distribution with a larger batch shape, without copying."""
+        new = self._get_checked_instance(Histogram, _instance)
+        shape = torch.Size(batch_shape)
+        new.bins = self.bins
+        for name in ("logits", "probs"):
+            if name in self.__dict__:
+                setattr(new, name, getattr(self, name).expand(*shape, -1))
+        super(Histogram, new).__init__(shape, validate_args=False)
+        new._validate_args = self._validate_args
+        return new
+
+    def __getitem__(self, index: Any) -> Histogram:
+        """Return some of the batch: ``d[0]``, ``d[:, 3]``, ``d[mask]``."""
+        index = index if isinstance(index, tuple) else (index,)
+        has_ellipsis = any(part is Ellipsis for part in index)
+        index += (slice(None),) if has_ellipsis else (Ellipsis, slice(None))
+        if "logits" in self.__dict__:
+            return Histogram(self.bins, logits=self.logits[index])
+        return Histogram(self.bins, probs=self.probs[index])
+
+    def __len__(self) -> int:
+        if not self.batch_shape:
+            raise TypeError("a single histogram (batch_shape ()) has no length")
+        return self.batch_shape[0]
+
+    def __repr__(self) -> str:
+        return f"Histogram(batch_shape={tuple(self.batch_shape)}, bins={self.bins})"
+
+    def _as_values(self, name: str, value: Tensor | float) -> Tensor:
+        """Return y in float64 on the right device, refusing NaN."""
+        device = self._parameter.device
+        value = torch.as_tensor(value, dtype=float64_on(device), device=device)
+        if is_free_to_read(value) and bool(value.isnan().any()):
+            raise ValueError(f"{name} must not be NaN, but some of it is")
+        return value
+
+    def _located(self, y: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the bin of each y (an end bin if outside), its place in it, 0..1."""
+        borders, widths = self._geometry()
+        y = y.clamp(self.bins.low, self.bins.high)
+        index = self.bins.index_of(y)
+        return index, (y - borders[index]) / widths[index]
+
+    def _gather_cdf(self, index: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the CDF at the lower and upper border of the bin of each value."""
+        shape = torch.broadcast_shapes(index.shape, self.batch_shape)
+        cdf = self._cdf_at_borders.expand(*shape, -1)
+        index = index.expand(shape).unsqueeze(-1)
+        return cdf.gather(-1, index).squeeze(-1), cdf.gather(-1, index + 1).squeeze(-1)
+
+
+def _thirds(start: Tensor, end: Tensor) -> Tensor:
+    """Return the integral over 0..1 of the square of a line between two values."""
+    return (start**2 + start * end + end**2) / 3
+
+
+def _parameter(name: str, values: Tensor, bins: Bins) -> Tensor:
+    if not isinstance(values, Tensor):
+        raise TypeError(f"{name} must be a Tensor, got {type(values).__name__}")
+    if values.dim() == 0 or values.shape[-1] != bins.n_bins:
+        raise ValueError(
+            f"{name} must have one entry per bin in the last dimension, "
+            f"{bins.n_bins}, got shape {tuple(values.shape)}"
+        )
+    if not values.is_floating_point():
+        raise TypeError(f"{name} must be floating point, got {values.dtype}")
+    # Half precision cannot hold probabilities that sum to one.
+    return values.float() if values.dtype.itemsize < 4 else values
+
+
+def _checked_probs(probs: Tensor, validate_args: bool | None) -> Tensor:
+    total = probs.sum(dim=-1, keepdim=True)
+    validate = Distribution._validate_args if validate_args is None else validate_args
+    if validate and is_free_to_read(probs):
+        if not bool((probs >= 0).all()):
+            raise ValueError(
+                "probs must be non-negative and not NaN, "
+                f"got a smallest {probs.min().item():g}"
+            )
+        # A sum of half-precision numbers may be off by 1e-3; a mistake is off by more.
+        if not bool(((total - 1).abs() <= 1e-2).all()):
+            worst = total.flatten()[(total - 1).abs().argmax()].item()
+            raise ValueError(
+                f"probs must sum to one in the last dimension, got a sum of {worst:g}"
+            )
+    return probs / total
+
+
+@register_kl(Histogram, Histogram)  # type: ignore[untyped-decorator]
+def _kl_of_histograms(p: Histogram, q: Histogram) -> Tensor:
+    """Return KL(p || q) on the same bins; the widths cancel."""
+    if p.bins != q.bins:
+        raise ValueError(
+            f"both histograms must have the same bins, got {p.bins} and {q.bins}"
+        )
+    terms = p.probs * (p.logits - q.logits)
+    return terms.masked_fill(p.probs == 0, 0).sum(dim=-1)  # 0 log 0 = 0

@@ -1,0 +1,146 @@
+"""Heads: features in, one prediction type out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from histreg._checks import check_count
+from histreg.bins import Bins, as_float64, checked_bins, restored_bins
+from histreg.distribution import Histogram
+
+
+class HistogramHead(nn.Module):
+    """A linear layer with one output per bin, in place of ``nn.Linear(d, 1)``.
+
+    Parameters
+    ----------
+    in_features : int
+        d, the width of the features.
+    bins : Bins, or a sequence of Bins
+        A sequence gives several targets at once, each with its own bins (of equal
+        number).
+    n_targets : int, optional
+        Several targets that share one Bins, for example the steps of a forecast.
+    bias : bool
+    zero_init : bool
+        Start from a uniform density, so that the untrained head predicts the middle
+        of the bins whatever the features.
+    device, dtype
+        As in ``nn.Linear``.
+
+    Notes
+    -----
+    The bins are part of the ``state_dict``, as a float64 tensor.
+
+    Examples
+    --------
+    >>> head = HistogramHead(16, Bins.uniform(0.0, 10.0, 50), zero_init=True)
+    >>> features = torch.randn(8, 16)
+    >>> head(features).shape, head.distribution(features).mean[0].item()
+    (torch.Size([8, 50]), 5.0)
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        bins: Bins | Sequence[Bins],
+        *,
+        n_targets: int | None = None,
+        bias: bool = True,
+        zero_init: bool = False,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        check_count("in_features", in_features, at_least=1)
+        self.bins = checked_bins(bins)
+        if n_targets is not None:
+            check_count("n_targets", n_targets, at_least=1)
+            if not isinstance(self.bins, Bins):
+                raise ValueError(
+                    "n_targets goes with one Bins that the targets share, got "
+                    f"{n_targets=} and {len(self.bins)} Bins"
+                )
+        elif not isinstance(self.bins, Bins):
+            n_targets = len(self.bins)
+        self.n_targets = n_targets
+        self.n_bins = self._each_bins[0].n_bins
+        self.linear = nn.Linear(
+            in_features, (n_targets or 1) * self.n_bins, bias, device, dtype
+        )
+        if zero_init:
+            self._start_uniform()
+
+    @property
+    def _each_bins(self) -> tuple[Bins, ...]:
+        return (self.bins,) if isinstance(self.bins, Bins) else self.bins
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Return logits.
+
+        Parameters
+        ----------
+        features : Tensor of shape (..., d)
+
+        Returns
+        -------
+        Tensor of shape (..., k), or (..., m, k) for m targets
+        """
+        logits = self.linear(features)
+        if self.n_targets is None:
+            return logits
+        return logits.unflatten(-1, (self.n_targets, self.n_bins))
+
+    def distribution(self, features: Tensor) -> Histogram | tuple[Histogram, ...]:
+        """Return the predicted distribution of each sample.
+
+        Parameters
+        ----------
+        features : Tensor of shape (..., d)
+
+        Returns
+        -------
+        Histogram
+            Of batch shape (...), or (..., m) for m targets that share their bins.
+        tuple of m Histograms
+            Of batch shape (...) each, for targets with their own bins.
+        """
+        logits = self(features)
+        if isinstance(self.bins, Bins):
+            return Histogram(self.bins, logits=logits)
+        return tuple(
+            Histogram(bins, logits=logits[..., i, :])
+            for i, bins in enumerate(self.bins)
+        )
+
+    def _start_uniform(self) -> None:
+        nn.init.zeros_(self.linear.weight)
+        uneven = [bins for bins in self._each_bins if not bins.is_uniform]
+        if self.linear.bias is None:
+            if uneven:
+                raise ValueError(
+                    "zero_init needs bias=True for bins of uneven widths: equal logits "
+                    f"are no uniform density on {uneven[0]}"
+                )
+            return
+        # Equal density: probability in proportion to the width.
+        start = torch.stack(
+            [(bins.widths / bins.widths.mean()).log() for bins in self._each_bins]
+        )  # (1 or m, k)
+        with torch.no_grad():
+            self.linear.bias.view(-1, self.n_bins).copy_(start)
+
+    def get_extra_state(self) -> Tensor:  # (1 or m, k + 1)
+        """Return the borders, float64: the saved state."""
+        return torch.stack([bins.borders for bins in self._each_bins])
+
+    def set_extra_state(self, state: Tensor) -> None:
+        """Take over saved bins."""
+        self.bins = restored_bins(self.bins, as_float64(state))
+
+    def extra_repr(self) -> str:
+        """Return what print(head) shows."""
+        return f"bins={self.bins}, n_targets={self.n_targets}"

@@ -1,0 +1,550 @@
+"""Losses: one number per sample, in log space, never broadcasting.
+
+The functions return a loss per sample, ``(...)``; the mean belongs to the training
+loop, or to `HistogramLoss`, the module that turns ``(logits, y)`` into one number.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from histreg._checks import (
+    check_choice,
+    check_finite,
+    check_positive,
+    check_shape,
+    has_values,
+    is_free_to_read,
+)
+from histreg.bins import Bins, as_float64, checked_bins, float64_on, restored_bins
+from histreg.distribution import Histogram
+from histreg.targets import (
+    OUT_OF_RANGE,
+    GaussianWindows,
+    OneBinWindows,
+    ProjectedWindows,
+    Window,
+    gaussian,
+    mixture_weight,
+    placed,
+    uniform,
+)
+
+TARGETS = ("gaussian", "one_bin", "uniform", "projected")
+REDUCTIONS = ("mean", "sum", "none")
+
+
+def histogram_loss(logits: Tensor, target_probs: Tensor) -> Tensor:
+    r"""Return the cross-entropy of each sample, the histogram loss (Section 2.1).
+
+    .. math:: HL(p, h) = -\sum_i p_i \log h_i, \quad h = \text{softmax}(\text{logits})
+
+    Its minimum over h is the entropy of p, at h = p, and its gradient in the logits
+    is h - p (for p that sums to one).
+
+    Parameters
+    ----------
+    logits : Tensor of shape (..., k)
+        Half precision is evaluated in float32.
+    target_probs : Tensor of shape (..., k)
+
+    Returns
+    -------
+    Tensor of shape (...)
+
+    Examples
+    --------
+    >>> histogram_loss(torch.zeros(2), torch.tensor([0.25, 0.75]))
+    tensor(0.6931)
+    """
+    check_shape("target_probs", target_probs, logits.shape, because="like the logits")
+    return _by_rows(_cross_entropy, logits, target_probs)
+
+
+def l2(prediction: Tensor, y: Tensor) -> Tensor:
+    """Return the squared error of each sample: (...), (...) -> (...)."""
+    check_shape("y", y, prediction.shape, because="like the prediction")
+    return (prediction - y) ** 2
+
+
+def l1(prediction: Tensor, y: Tensor) -> Tensor:
+    """Return the absolute error of each sample: (...), (...) -> (...)."""
+    check_shape("y", y, prediction.shape, because="like the prediction")
+    return (prediction - y).abs()
+
+
+def softmax_mean_l2(logits: Tensor, y: Tensor, bins: Bins) -> Tensor:
+    """Return the squared error of the histogram's mean: the paper's l2+Softmax+Mean.
+
+    Parameters
+    ----------
+    logits : Tensor of shape (..., k)
+    y : Tensor of shape (...)
+    bins : Bins
+
+    Returns
+    -------
+    Tensor of shape (...)
+    """
+    _check_logits_and_y(logits, y, bins)
+    return _mean_error(logits, y, bins) ** 2
+
+
+def softmax_mean_l1(logits: Tensor, y: Tensor, bins: Bins) -> Tensor:
+    """Return the absolute error of the histogram's mean, the paper's suggestion.
+
+    Parameters
+    ----------
+    logits : Tensor of shape (..., k)
+    y : Tensor of shape (...)
+    bins : Bins
+
+    Returns
+    -------
+    Tensor of shape (...)
+    """
+    _check_logits_and_y(logits, y, bins)
+    return _mean_error(logits, y, bins).abs()
+
+
+def softmax_per_bin_l2(logits: Tensor, y: Tensor, bins: Bins) -> Tensor:
+    r"""Return the paper's l2+Softmax as its formula literally reads.
+
+    .. math:: \sum_i (h_i c_i - y)^2
+
+    Kept for the record: its minimiser has the wrong mean (with centers on
+    [-0.125, 1.125], y = 0.1 gives 0.94), and it changes when y is shifted. The loss on
+    the mean, `softmax_mean_l2`, is what the paper's conclusion describes.
+
+    Parameters
+    ----------
+    logits : Tensor of shape (..., k)
+    y : Tensor of shape (...)
+    bins : Bins
+
+    Returns
+    -------
+    Tensor of shape (...)
+    """
+    _check_logits_and_y(logits, y, bins)
+    probs = _at_least_float32(logits).softmax(dim=-1)  # (..., k)
+    centers = bins.centers.to(probs.device, probs.dtype)
+    return ((probs * centers - y.unsqueeze(-1)) ** 2).sum(dim=-1)
+
+
+def brier(logits: Tensor, target_probs: Tensor) -> Tensor:
+    r"""Return the squared distance of the probabilities, :math:`\sum_i (h_i - p_i)^2`.
+
+    Parameters
+    ----------
+    logits : Tensor of shape (..., k)
+    target_probs : Tensor of shape (..., k)
+
+    Returns
+    -------
+    Tensor of shape (...)
+    """
+    check_shape("target_probs", target_probs, logits.shape, because="like the logits")
+    return ((_at_least_float32(logits).softmax(dim=-1) - target_probs) ** 2).sum(dim=-1)
+
+
+def crps(logits: Tensor, y: Tensor, bins: Bins) -> Tensor:
+    """Return the continuous ranked probability score of the histogram, to train with.
+
+    Parameters
+    ----------
+    logits : Tensor of shape (..., k)
+    y : Tensor of shape (...)
+        Outside the bins each unit of distance adds one.
+    bins : Bins
+
+    Returns
+    -------
+    Tensor of shape (...)
+        In units of y; see `Histogram.crps`.
+    """
+    _check_logits_and_y(logits, y, bins)
+    return Histogram(bins, logits=logits).crps(y)
+
+
+def mdn(parameters: Tensor, y: Tensor, *, smallest_sigma: float = 1e-2) -> Tensor:
+    """Return the negative log-likelihood of a mixture of Gaussians: the paper's MDN.
+
+    Parameters
+    ----------
+    parameters : Tensor of shape (..., 3, m)
+        For m components: logits of their weights, their means, and what becomes their
+        standard deviations by ``softplus(.) + smallest_sigma``.
+    y : Tensor of shape (...)
+    smallest_sigma : float
+        Keeps a component from collapsing onto one target. The paper's protocol has
+        1e-2 for y scaled to [0, 1].
+
+    Returns
+    -------
+    Tensor of shape (...)
+    """
+    log_weights, means, sigmas = _mixture_of(parameters, smallest_sigma)
+    check_shape("y", y, parameters.shape[:-2], because="for these parameters")
+    z = (y.unsqueeze(-1) - means) / sigmas  # (..., m)
+    log_densities = -(z**2) / 2 - sigmas.log() - math.log(2 * math.pi) / 2
+    return -(log_weights + log_densities).logsumexp(dim=-1)
+
+
+def mdn_mean(parameters: Tensor) -> Tensor:
+    """Return the mean of the mixture of `mdn`: (..., 3, m) -> (...)."""
+    log_weights, means, _ = _mixture_of(parameters, smallest_sigma=1e-2)
+    return (log_weights.exp() * means).sum(dim=-1)
+
+
+class HistogramLoss(nn.Module):
+    """The histogram loss between logits and plain numbers: HL-Gauss and its kin.
+
+    Replaces ``nn.MSELoss`` once the last layer has one output per bin. The target
+    vectors are made on the fly from y, only over the bins within reach.
+
+    Parameters
+    ----------
+    bins : Bins, or a sequence of Bins
+        With a sequence, one for each of m targets: logits (..., m, k), y (..., m).
+    target : {"gaussian", "one_bin", "uniform", "projected"} or callable
+        How y becomes a probability vector, see `histreg.targets`; a callable takes
+        ``(y, bins)`` and returns ``(..., k)``.
+    sigma_in_bins : float
+        For ``"gaussian"``: its standard deviation in bin widths. Needs bins of equal
+        width; for others give ``sigma``.
+    sigma : float, optional
+        The same in units of y, in place of ``sigma_in_bins``.
+    epsilon : float, optional
+        For ``"uniform"``: the weight of the uniform part.
+    out_of_range : {"clip", "truncate", "error"}
+        What becomes of a y outside the bins, see `histreg.targets`. Clipped targets
+        are counted in ``n_clipped`` and reported by one warning (both on the CPU and
+        outside ``torch.compile`` only, where looking at y is free).
+    reduction : {"mean", "sum", "none"}
+        ``"mean"`` is the weighted mean if weights are given.
+
+    Notes
+    -----
+    Finite for every finite y. y and its weights are data: where neither requires
+    gradients the target is not differentiated. A NaN y is refused where looking is
+    free, and otherwise gives a NaN loss. Bins and sigma are part of the
+    ``state_dict`` (as one float64 tensor), and of no parameter or buffer, so that
+    ``.half()`` does not round them.
+
+    Examples
+    --------
+    >>> loss = HistogramLoss(Bins.around(0.0, 100.0))
+    >>> logits = torch.zeros(8, 100, requires_grad=True)
+    >>> loss(logits, torch.linspace(0.0, 100.0, 8))
+    tensor(4.6052, grad_fn=<MeanBackward0>)
+    """
+
+    def __init__(
+        self,
+        bins: Bins | Sequence[Bins],
+        target: str | Callable[[Tensor, Bins], Tensor] = "gaussian",
+        *,
+        sigma_in_bins: float = 2.0,
+        sigma: float | None = None,
+        epsilon: float | None = None,
+        out_of_range: str = "clip",
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__()
+        if not callable(target):
+            check_choice("target", target, TARGETS)
+        check_choice("out_of_range", out_of_range, OUT_OF_RANGE)
+        check_choice("reduction", reduction, REDUCTIONS)
+        check_positive("sigma_in_bins", sigma_in_bins)
+        if sigma is not None:
+            check_positive("sigma", sigma)
+        if (epsilon is not None) != (target == "uniform"):
+            raise ValueError(
+                'epsilon goes with target="uniform" and only with it, '
+                f"got {target=} and {epsilon=}"
+            )
+        self.bins = checked_bins(bins)
+        if target == "uniform":
+            mixture_weight(self._each_bins[0], epsilon, None)
+        self.target = target
+        self.epsilon = epsilon
+        self.out_of_range = out_of_range
+        self.reduction = reduction
+        self.n_clipped = 0
+        self._device = torch.device("cpu")
+        self._sigmas = [
+            sigma if sigma is not None else self._sigma_from(each, sigma_in_bins)
+            for each in self._each_bins
+        ]
+        self._prepare()
+
+    @property
+    def sigma(self) -> float | list[float]:
+        """Standard deviation of Gaussian targets in units of y (one per target)."""
+        return self._sigmas[0] if isinstance(self.bins, Bins) else list(self._sigmas)
+
+    @property
+    def _each_bins(self) -> tuple[Bins, ...]:
+        return (self.bins,) if isinstance(self.bins, Bins) else self.bins
+
+    def forward(
+        self, logits: Tensor, y: Tensor, weight: Tensor | None = None
+    ) -> Tensor:
+        """Return the loss.
+
+        Parameters
+        ----------
+        logits : Tensor of shape (..., k), or (..., m, k) for m targets
+        y : Tensor of shape (...), or (..., m)
+            Exactly the leading shape of the logits: nothing is broadcast.
+        weight : Tensor of the shape of y, optional
+            Sample weights.
+
+        Returns
+        -------
+        Tensor of shape (), or that of y if ``reduction="none"``
+        """
+        n_bins = self._each_bins[0].n_bins
+        if logits.dim() == 0 or logits.shape[-1] != n_bins:
+            raise ValueError(
+                f"logits must have {n_bins} entries in the last dimension, one per "
+                f"bin, got shape {tuple(logits.shape)}"
+            )
+        check_shape("y", y, logits.shape[:-1], because="for these logits")
+        if weight is not None:
+            check_shape("weight", weight, y.shape, because="like y")
+        if isinstance(self.bins, Bins):
+            losses = self._losses(0, logits, y)
+        else:
+            if logits.dim() < 2 or logits.shape[-2] != len(self.bins):
+                raise ValueError(
+                    f"logits must have shape (..., {len(self.bins)}, {n_bins}) for "
+                    f"{len(self.bins)} targets, got shape {tuple(logits.shape)}"
+                )
+            parts = [
+                self._losses(i, logits[..., i, :], y[..., i])
+                for i in range(len(self.bins))
+            ]
+            losses = torch.stack(parts, dim=-1)
+        if weight is not None:
+            losses = losses * weight
+        if self.reduction == "none":
+            return losses
+        if self.reduction == "sum":
+            return losses.sum()
+        return losses.mean() if weight is None else losses.sum() / weight.sum()
+
+    def _losses(self, i: int, logits: Tensor, y: Tensor) -> Tensor:
+        """Return the loss per sample for the i-th target."""
+        bins = self._each_bins[i]
+        self._look_at(y, bins)
+        if callable(self.target):
+            return histogram_loss(logits, self.target(y, bins))
+        if self.target == "uniform":
+            probs = uniform(
+                y, bins, epsilon=self.epsilon, out_of_range=self.out_of_range
+            )
+            return histogram_loss(logits, probs)
+        if self.target == "gaussian" and self.out_of_range == "truncate":
+            sigma = self._sigmas[i]
+            probs = gaussian(y, bins, sigma=sigma, out_of_range="truncate")
+            return histogram_loss(logits, probs)
+        y = placed(y, bins, self.out_of_range)
+        windows = self._windows[i][logits.dtype == torch.float64]
+
+        def loss(logits: Tensor, y: Tensor) -> Tensor:
+            return _window_cross_entropy(logits, windows(y))
+
+        return _by_rows(loss, logits, y)
+
+    def _look_at(self, y: Tensor, bins: Bins) -> None:
+        """Refuse what is not finite and count what will be clipped."""
+        if not is_free_to_read(y) or y.numel() == 0:
+            return
+        y = y.detach()
+        # One pass over y in the usual case that all is well; NaN comes out as NaN.
+        smallest, largest = (extreme.item() for extreme in y.aminmax())
+        if bins.low <= smallest and largest <= bins.high:
+            return
+        check_finite("y", y)
+        if self.out_of_range == "clip":
+            n_outside = int(((y < bins.low) | (y > bins.high)).sum())
+            if n_outside and not self.n_clipped:
+                warnings.warn(
+                    f"{n_outside} of {y.numel()} targets lie outside the bins "
+                    f"[{bins.low:g}, {bins.high:g}] (from {smallest:g} to "
+                    f"{largest:g}) and are clipped for the loss; later ones are "
+                    "only counted, in n_clipped",
+                    stacklevel=4,
+                )
+            self.n_clipped += n_outside
+
+    def _prepare(self) -> None:
+        """Make the tables of the targets, for float32 and for float64 logits."""
+        wide = float64_on(self._device)
+        self._windows = [
+            [
+                self._windows_for(bins, sigma, dtype)
+                for dtype in (torch.float32, torch.float64)
+                if dtype == torch.float32 or wide == torch.float64
+            ]
+            for bins, sigma in zip(self._each_bins, self._sigmas, strict=True)
+        ]
+
+    def _windows_for(
+        self, bins: Bins, sigma: float, dtype: torch.dtype
+    ) -> Callable[[Tensor], Window]:
+        if self.target == "gaussian":
+            return GaussianWindows(bins, sigma, dtype, self._device)
+        kind = ProjectedWindows if self.target == "projected" else OneBinWindows
+        return kind(bins, dtype, self._device)
+
+    def _sigma_from(self, bins: Bins, sigma_in_bins: float) -> float:
+        if self.target != "gaussian":
+            return math.nan  # no smoothing, and none is claimed
+        if not bins.is_uniform:
+            raise ValueError(
+                "sigma must be given for bins of uneven widths, where sigma_in_bins "
+                f"has no one meaning, got {bins}"
+            )
+        return sigma_in_bins * bins.width
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
+        # Follow the module to a device, but not to a dtype.
+        module = super()._apply(fn, recurse)
+        self._device = fn(torch.empty(0, device=self._device)).device
+        self._prepare()
+        return module
+
+    def get_extra_state(self) -> Tensor:  # (m, k + 2)
+        """Return borders and sigma of each target, float64: the saved state."""
+        return torch.stack(
+            [
+                torch.cat([bins.borders, torch.tensor([sigma], dtype=torch.float64)])
+                for bins, sigma in zip(self._each_bins, self._sigmas, strict=True)
+            ]
+        )
+
+    def set_extra_state(self, state: Tensor) -> None:
+        """Take over saved bins and sigma."""
+        state = as_float64(state)
+        self.bins = restored_bins(self.bins, state[:, :-1])
+        self._sigmas = state[:, -1].tolist()
+        self._prepare()
+
+    def extra_repr(self) -> str:
+        """Return what print(loss) shows."""
+        target = self.target if isinstance(self.target, str) else "callable"
+        return f"bins={self.bins}, target={target}, reduction={self.reduction}"
+
+
+def _at_least_float32(logits: Tensor) -> Tensor:
+    return logits.float() if logits.dtype.itemsize < 4 else logits
+
+
+def _cross_entropy(logits: Tensor, target_probs: Tensor) -> Tensor:
+    log_probs = _at_least_float32(logits).log_softmax(dim=-1)
+    return -(target_probs * log_probs).sum(dim=-1)
+
+
+def _window_cross_entropy(logits: Tensor, window: Window) -> Tensor:
+    log_probs = _at_least_float32(logits).log_softmax(dim=-1)
+    return -(log_probs.gather(-1, window.indices) * window.probs).sum(dim=-1)
+
+
+def _check_logits_and_y(logits: Tensor, y: Tensor, bins: Bins) -> None:
+    check_shape(
+        "logits", logits, (*y.shape, bins.n_bins), because="for this y and these bins"
+    )
+
+
+def _mean_error(logits: Tensor, y: Tensor, bins: Bins) -> Tensor:
+    """Return mean - y, both relative to the middle of the bins."""
+    probs = _at_least_float32(logits).softmax(dim=-1)  # (..., k)
+    middle = bins.low + (bins.high - bins.low) / 2
+    centers = (bins.centers - middle).to(probs.device, probs.dtype)
+    y = (y.to(float64_on(y.device)) - middle).to(probs.dtype)
+    return (probs * centers).sum(dim=-1) - y
+
+
+def _mixture_of(
+    parameters: Tensor, smallest_sigma: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return log weights, means and standard deviations, each (..., m)."""
+    if parameters.dim() < 2 or parameters.shape[-2] != 3:
+        raise ValueError(
+            "parameters must have shape (..., 3, m): weights, means and spreads of m "
+            f"components, got shape {tuple(parameters.shape)}"
+        )
+    check_positive("smallest_sigma", smallest_sigma)
+    weights, means, spreads = parameters.unbind(dim=-2)
+    return weights.log_softmax(dim=-1), means, F.softplus(spreads) + smallest_sigma
+
+
+# Above this many logits a loss is evaluated in pieces of a quarter of it. Measured on
+# two cores at 65,536 x 256: 0.8 of the time of F.cross_entropy instead of 1.4, because
+# a piece and its intermediates stay in the cache; below it the pieces cost more.
+_PIECES_ABOVE = 2**21
+
+
+def _by_rows(loss: Callable[..., Tensor], logits: Tensor, *data: Tensor) -> Tensor:
+    """Return ``loss(logits, *data)``, of large inputs piece by piece.
+
+    ``loss`` must treat samples alike and apart: (..., k), (...), ... -> (...).
+    """
+    if (
+        logits.numel() > _PIECES_ABOVE
+        and logits.device.type == "cpu"
+        and torch.is_grad_enabled()
+        and logits.requires_grad
+        and not any(each.requires_grad for each in data)
+        and all(has_values(each) for each in (logits, *data))
+    ):
+        return _InPieces.apply(loss, logits, *data)
+    return loss(logits, *data)
+
+
+class _InPieces(torch.autograd.Function):
+    """A loss per sample, evaluated together with its gradient, in pieces.
+
+    The backward pass only scales the gradient that the forward pass found, unless it
+    is itself to be differentiated: then the loss is evaluated anew, in one piece, by
+    ordinary means.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, loss: Callable[..., Tensor], logits: Tensor, *data: Tensor
+    ) -> Tensor:
+        lead, k = logits.shape[:-1], logits.shape[-1]
+        rows = logits.detach().reshape(-1, k)
+        columns = [each.reshape(len(rows), *each.shape[len(lead) :]) for each in data]
+        gradient = torch.empty_like(rows)
+        losses = []
+        size = max(1, _PIECES_ABOVE // 4 // k)
+        for begin in range(0, len(rows), size):
+            piece = slice(begin, begin + size)
+            with torch.enable_grad():
+                part = rows[piece].requires_grad_()
+                value = loss(part, *[each[piece] for each in columns])
+                (gradient[piece],) = torch.autograd.grad(value.sum(), part)
+            losses.append(value.detach())
+        ctx.loss = loss
+        ctx.save_for_backward(gradient.reshape(logits.shape), logits, *data)
+        return torch.cat(losses).reshape(lead)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        gradient, logits, *data = ctx.saved_tensors
+        if torch.is_grad_enabled():  # create_graph=True
+            value = ctx.loss(logits, *data).sum()
+            (gradient,) = torch.autograd.grad(value, logits, create_graph=True)
+        return (None, gradient * grads[0].unsqueeze(-1), *[None] * len(data))

@@ -1,0 +1,224 @@
+"""Metrics: how good a predicted distribution is.
+
+Functions take predictions and y of equal shapes (nothing is broadcast), as tensors,
+arrays or lists, and return one value per sample, so that they can be averaged,
+weighted or paired; smaller is better for all scores. `SCORERS` are their means as
+scikit-learn scorers, for any estimator with ``predict_dist``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from histreg._checks import check_fraction, check_shape
+from histreg.bins import as_float64
+from histreg.distribution import Histogram
+
+
+def crps(distribution: Histogram, y: ArrayLike | Tensor) -> Tensor:
+    """Return the continuous ranked probability score, as `Histogram.crps`.
+
+    Parameters
+    ----------
+    distribution : Histogram of batch shape (...)
+    y : array-like of shape (...)
+
+    Returns
+    -------
+    Tensor of shape (...)
+    """
+    return distribution.crps(_observed(distribution, y))
+
+
+def log_score(distribution: Histogram, y: ArrayLike | Tensor) -> Tensor:
+    """Return minus the log density at y, in nats; infinite for y outside the bins.
+
+    Parameters
+    ----------
+    distribution : Histogram of batch shape (...)
+    y : array-like of shape (...)
+
+    Returns
+    -------
+    Tensor of shape (...)
+    """
+    return -distribution.log_prob(_observed(distribution, y))
+
+
+def pit(distribution: Histogram, y: ArrayLike | Tensor) -> Tensor:
+    """Return the probability integral transform, cdf(y): uniform if calibrated.
+
+    Parameters
+    ----------
+    distribution : Histogram of batch shape (...)
+    y : array-like of shape (...)
+
+    Returns
+    -------
+    Tensor of shape (...)
+    """
+    return distribution.cdf(_observed(distribution, y))
+
+
+def pinball(
+    quantile: ArrayLike | Tensor, y: ArrayLike | Tensor, *, level: float
+) -> Tensor:
+    """Return the pinball loss of a predicted quantile, which the true one minimises.
+
+    Parameters
+    ----------
+    quantile, y : array-like of shape (...)
+    level : float in (0, 1)
+
+    Returns
+    -------
+    Tensor of shape (...), float64
+
+    Examples
+    --------
+    >>> pinball([1.0, 1.0], [2.0, 0.0], level=0.9)
+    tensor([0.9000, 0.1000], dtype=torch.float64)
+    """
+    check_fraction("level", level)
+    quantile, y = _alike(quantile=quantile, y=y)
+    short = y - quantile
+    return torch.maximum(level * short, (level - 1) * short)
+
+
+def interval_score(
+    lower: ArrayLike | Tensor,
+    upper: ArrayLike | Tensor,
+    y: ArrayLike | Tensor,
+    *,
+    coverage: float,
+) -> Tensor:
+    """Return the width plus 2 / (1 - coverage) times the distance of y outside.
+
+    The central interval of the true distribution minimises it (Gneiting and Raftery,
+    2007, eq. 43).
+
+    Parameters
+    ----------
+    lower, upper, y : array-like of shape (...)
+    coverage : float in (0, 1)
+
+    Returns
+    -------
+    Tensor of shape (...), float64
+    """
+    check_fraction("coverage", coverage)
+    lower, upper, y = _alike(lower=lower, upper=upper, y=y)
+    outside = (lower - y).clamp(min=0) + (y - upper).clamp(min=0)
+    return (upper - lower) + 2 / (1 - coverage) * outside
+
+
+def covered(
+    lower: ArrayLike | Tensor, upper: ArrayLike | Tensor, y: ArrayLike | Tensor
+) -> Tensor:
+    """Return whether each y lies in its interval, ends included, as 0.0 or 1.0.
+
+    Its mean is the coverage.
+
+    Parameters
+    ----------
+    lower, upper, y : array-like of shape (...)
+
+    Returns
+    -------
+    Tensor of shape (...), float64
+    """
+    lower, upper, y = _alike(lower=lower, upper=upper, y=y)
+    return ((lower <= y) & (y <= upper)).to(torch.float64)
+
+
+def width(lower: ArrayLike | Tensor, upper: ArrayLike | Tensor) -> Tensor:
+    """Return the width of each interval.
+
+    Parameters
+    ----------
+    lower, upper : array-like of shape (...)
+
+    Returns
+    -------
+    Tensor of shape (...), float64
+    """
+    lower, upper = _alike(lower=lower, upper=upper)
+    return upper - lower
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """The mean of a metric as a scikit-learn scorer: ``scorer(estimator, X, y)``.
+
+    The estimator must have ``predict_dist(X)``. Greater is better for a scorer, so a
+    score is negated. Pass it as ``scoring=`` to ``cross_val_score`` and the like.
+
+    Parameters
+    ----------
+    metric : callable, (Histogram, Tensor) -> Tensor of values per sample
+    sign : {-1, 1}
+    """
+
+    metric: Callable[[Histogram, Tensor], Tensor]
+    sign: int = -1
+
+    def __call__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike | Tensor,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """Return the (weighted) mean of the metric on this data, times ``sign``."""
+        values = self.metric(estimator.predict_dist(X), as_float64(y)).double()
+        if sample_weight is None:
+            return self.sign * values.mean().item()
+        weight = as_float64(sample_weight)
+        check_shape("sample_weight", weight, values.shape, because="like y")
+        return self.sign * ((values * weight).sum() / weight.sum()).item()
+
+
+def _interval_score_90(distribution: Histogram, y: Tensor) -> Tensor:
+    return interval_score(*distribution.interval(0.9), y, coverage=0.9)
+
+
+def _covered_90(distribution: Histogram, y: Tensor) -> Tensor:
+    return covered(*distribution.interval(0.9), y)
+
+
+def _pinball_90(distribution: Histogram, y: Tensor) -> Tensor:
+    return pinball(distribution.icdf(0.9), y, level=0.9)
+
+
+SCORERS = MappingProxyType(
+    {
+        "neg_crps": Scorer(crps),
+        "neg_log_score": Scorer(log_score),
+        "neg_pinball_90": Scorer(_pinball_90),
+        "neg_interval_score_90": Scorer(_interval_score_90),
+        # The share of y inside: to be compared with 0.9, not to be maximised.
+        "coverage_90": Scorer(_covered_90, sign=1),
+    }
+)
+
+
+def _observed(distribution: Histogram, y: ArrayLike | Tensor) -> Tensor:
+    y = as_float64(y)
+    check_shape("y", y, distribution.batch_shape, because="like the distribution")
+    return y
+
+
+def _alike(**named: ArrayLike | Tensor) -> list[Tensor]:
+    """Return all in float64, refusing different shapes."""
+    values = {name: as_float64(value) for name, value in named.items()}
+    (first, reference), *others = values.items()
+    for name, value in others:
+        check_shape(name, value, reference.shape, because=f"like {first}")
+    return list(values.values())

@@ -1,0 +1,440 @@
+"""Targets: each y becomes a probability vector over the bins.
+
+A target is a pure function of y and the bins, ``(...) -> (..., k)``. Every vector is
+finite, non-negative and sums to one, for every finite y. What happens to a y outside
+the bins is the choice ``out_of_range``:
+
+``"clip"`` (default)
+    y is moved to the nearest end of the bins, for the target only.
+``"truncate"``
+    the distribution around the true y is restricted to the bins, however little of it
+    lies there (evaluated relative to the nearest end, so it never underflows). For
+    targets without a tail this is their limit, the same as clipping.
+``"error"``
+    one sentence that says how many y lie outside.
+
+Arithmetic is in float64, the result in the dtype of y (float32 for half precision and
+integers). A float32 result is accurate to 2e-7, a float64 result to 1e-15.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from histreg._checks import (
+    check_choice,
+    check_finite,
+    check_positive,
+    has_values,
+    is_free_to_read,
+)
+from histreg.bins import Bins, float64_on
+
+OUT_OF_RANGE = ("clip", "truncate", "error")
+
+
+class Window(NamedTuple):
+    """The part of a target vector that is not zero: m of its k entries."""
+
+    indices: Tensor  # (..., m), which bins
+    probs: Tensor  # (..., m), their probabilities
+
+    def dense(self, n_bins: int) -> Tensor:  # (..., k)
+        """Return the whole vector."""
+        zeros = self.probs.new_zeros(*self.probs.shape[:-1], n_bins)
+        return zeros.scatter(-1, self.indices, self.probs)
+
+
+def gaussian(
+    y: Tensor, bins: Bins, *, sigma: float | Tensor, out_of_range: str = "clip"
+) -> Tensor:
+    r"""Return the truncated Gaussian around each y: the target of HL-Gauss (Section 2).
+
+    .. math::
+        p_i = \frac{\Phi((l_{i+1} - y) / \sigma) - \Phi((l_i - y) / \sigma)}
+                   {\Phi((b - y) / \sigma) - \Phi((a - y) / \sigma)}
+
+    with borders :math:`l_i`, ends a = ``bins.low`` and b = ``bins.high``.
+
+    Parameters
+    ----------
+    y : Tensor of shape (...)
+    bins : Bins
+        Of any widths.
+    sigma : float or Tensor that broadcasts to (...)
+        Standard deviation in units of y. As it goes to 0 the target becomes `one_bin`,
+        but a y on a border is split in halves; to infinity, ``widths / (high - low)``.
+    out_of_range : {"clip", "truncate", "error"}
+
+    Returns
+    -------
+    Tensor of shape (..., k)
+
+    Examples
+    --------
+    >>> bins = Bins.uniform(0.0, 4.0, 4)
+    >>> gaussian(torch.tensor(2.0), bins, sigma=1.0)
+    tensor([0.1424, 0.3576, 0.3576, 0.1424])
+    """
+    check_choice("out_of_range", out_of_range, OUT_OF_RANGE)
+    if isinstance(sigma, Tensor):
+        _check_positive_everywhere("sigma", sigma)
+    else:
+        check_positive("sigma", sigma)
+    dtype, y = _result_dtype(y), _checked(y, bins, out_of_range)
+    if isinstance(sigma, Tensor) or out_of_range == "truncate":
+        return _truncated_gaussian(y, bins, sigma).to(dtype)
+    window = GaussianWindows(bins, sigma, dtype, y.device)(y)
+    # Float32 differences of erf may round to the wrong side of zero.
+    return Window(window.indices, window.probs.clamp(min=0)).dense(bins.n_bins)
+
+
+def one_bin(y: Tensor, bins: Bins, *, out_of_range: str = "clip") -> Tensor:
+    """Return the bin of each y as a one-hot vector: the target of HL-OneBin.
+
+    Parameters
+    ----------
+    y : Tensor of shape (...)
+        On a border: the bin above; ``y == high``: the last bin.
+    bins : Bins
+    out_of_range : {"clip", "truncate", "error"}
+
+    Returns
+    -------
+    Tensor of shape (..., k)
+
+    Examples
+    --------
+    >>> one_bin(torch.tensor([0.0, 1.0, 2.0]), Bins([0.0, 1.0, 2.0]))
+    tensor([[1., 0.],
+            [0., 1.],
+            [0., 1.]])
+    """
+    dtype, y = _result_dtype(y), _checked(y, bins, out_of_range)
+    return OneBinWindows(bins, dtype, y.device)(y).dense(bins.n_bins)
+
+
+def uniform(
+    y: Tensor,
+    bins: Bins,
+    *,
+    epsilon: float | None = None,
+    epsilon_per_bin: float | None = None,
+    out_of_range: str = "clip",
+) -> Tensor:
+    r"""Return the bin of each y mixed with equal bins: the target of HL-Uniform.
+
+    .. math:: p = (1 - \epsilon) \, \text{onehot} + \epsilon / k
+
+    Parameters
+    ----------
+    y : Tensor of shape (...)
+    bins : Bins
+    epsilon : float in [0, 1]
+        The weight of the uniform part. 0 is `one_bin`, 1 is ``1 / k`` everywhere.
+    epsilon_per_bin : float in [0, 1 / (k - 1)]
+        Instead of ``epsilon``: the probability of each other bin, as the paper's
+        formula has it; equal to ``epsilon / k``.
+    out_of_range : {"clip", "truncate", "error"}
+
+    Returns
+    -------
+    Tensor of shape (..., k)
+
+    Examples
+    --------
+    >>> uniform(torch.tensor(0.5), Bins([0.0, 1.0, 2.0]), epsilon=0.5)
+    tensor([0.7500, 0.2500])
+    """
+    epsilon = mixture_weight(bins, epsilon, epsilon_per_bin)
+    return one_bin(y, bins, out_of_range=out_of_range) * (1 - epsilon) + (
+        epsilon / bins.n_bins
+    )
+
+
+def projected(y: Tensor, bins: Bins, *, out_of_range: str = "clip") -> Tensor:
+    """Split the mass of each y between its two nearest centers: HL-Projected, two-hot.
+
+    The mean over centers is exactly y.
+
+    Parameters
+    ----------
+    y : Tensor of shape (...)
+        Beyond the first or the last center (also inside the bins) y is moved onto it.
+    bins : Bins
+    out_of_range : {"clip", "truncate", "error"}
+
+    Returns
+    -------
+    Tensor of shape (..., k)
+
+    Examples
+    --------
+    >>> projected(torch.tensor(1.25), Bins([0.0, 1.0, 2.0, 3.0]))
+    tensor([0.2500, 0.7500, 0.0000])
+    """
+    dtype, y = _result_dtype(y), _checked(y, bins, out_of_range)
+    return ProjectedWindows(bins, dtype, y.device)(y).dense(bins.n_bins)
+
+
+def from_cdf(cdf: Callable[[Tensor], Tensor], bins: Bins, *, like: Tensor) -> Tensor:
+    """Return the bin probabilities of any distribution, restricted to the bins.
+
+    Parameters
+    ----------
+    cdf : callable, Tensor of shape (k + 1,) -> Tensor of shape (..., k + 1)
+        A distribution function, evaluated at the borders (float64), for example
+        ``Laplace(y.double().unsqueeze(-1), scale).cdf``.
+    bins : Bins
+    like : Tensor
+        Dtype and device of the result, usually y.
+
+    Returns
+    -------
+    Tensor of shape (..., k)
+        Where no mass lies within the bins, all goes to the end bin on its side.
+
+    Examples
+    --------
+    >>> from torch.distributions import Laplace
+    >>> y = torch.tensor([1.0, 2.5])
+    >>> from_cdf(Laplace(y.unsqueeze(-1), 0.5).cdf, Bins([0.0, 1.0, 2.0, 3.0]), like=y)
+    tensor([[0.4683, 0.4683, 0.0634],
+            [0.0340, 0.2512, 0.7147]])
+    """
+    borders = bins.borders.to(like.device, float64_on(like.device))
+    at_borders = cdf(borders)  # (..., k + 1)
+    if at_borders.shape[-1] != bins.n_bins + 1:
+        raise ValueError(
+            f"cdf must return one value per border, {bins.n_bins + 1} in the last "
+            f"dimension, got shape {tuple(at_borders.shape)}"
+        )
+    at_borders = at_borders.to(borders.dtype)
+    if is_free_to_read(at_borders) and not bool((at_borders.diff(dim=-1) >= 0).all()):
+        raise ValueError("cdf must not decrease or be NaN at the borders, but it does")
+    mass = at_borders[..., -1:] - at_borders[..., :1]  # (..., 1)
+    beyond = torch.where(at_borders[..., :1] > 0.5, 0, bins.n_bins - 1)  # (..., 1)
+    end = F.one_hot(beyond.squeeze(-1), bins.n_bins).to(borders.dtype)  # (..., k)
+    inside = at_borders.diff(dim=-1) / mass.where(mass > 0, torch.ones_like(mass))
+    return torch.where(mass > 0, inside, end).to(_result_dtype(like))
+
+
+def mixture_weight(
+    bins: Bins, epsilon: float | None, epsilon_per_bin: float | None
+) -> float:
+    """Return the weight of the uniform part from either way of giving it."""
+    if (epsilon is None) == (epsilon_per_bin is None):
+        raise ValueError(
+            "give either epsilon or epsilon_per_bin, "
+            f"got {epsilon=} and {epsilon_per_bin=}"
+        )
+    if epsilon_per_bin is not None:
+        most = 1 / (bins.n_bins - 1)
+        if not 0 <= epsilon_per_bin <= most:
+            raise ValueError(
+                f"epsilon_per_bin must lie in [0, {most:.6g}], 1 over the other bins "
+                f"(beyond it a probability is negative), got {epsilon_per_bin=}"
+            )
+        # p_on = 1 - (k - 1) e and p_off = e are the mixture of weight k e.
+        return epsilon_per_bin * bins.n_bins
+    if epsilon is None or not 0 <= epsilon <= 1:
+        raise ValueError(f"epsilon must lie in [0, 1], got {epsilon=}")
+    return epsilon
+
+
+class OneBinWindows:
+    """The window form of `one_bin`, with its tables prepared once."""
+
+    def __init__(self, bins: Bins, dtype: torch.dtype, device: torch.device) -> None:
+        self._dtype = dtype
+        self._inner = bins.borders[1:-1].to(device, float64_on(device))
+
+    def __call__(self, y: Tensor) -> Window:  # (...) -> (..., m)
+        """Return the window of each y."""
+        index = torch.bucketize(y.to(self._inner.dtype), self._inner, right=True)
+        index = index.unsqueeze(-1)  # (..., 1)
+        return Window(index, torch.ones_like(index, dtype=self._dtype))
+
+
+class ProjectedWindows:
+    """The window form of `projected`, with its tables prepared once."""
+
+    def __init__(self, bins: Bins, dtype: torch.dtype, device: torch.device) -> None:
+        self._dtype = dtype
+        self._centers = bins.centers.to(device, float64_on(device))
+        self._low, self._high = bins.centers[0].item(), bins.centers[-1].item()
+
+    def __call__(self, y: Tensor) -> Window:  # (...) -> (..., m)
+        """Return the window of each y."""
+        y = y.to(self._centers.dtype).clamp(self._low, self._high)
+        lower = torch.bucketize(y, self._centers[1:-1], right=True)  # (...)
+        left, right = self._centers[lower], self._centers[lower + 1]
+        share = ((y - left) / (right - left)).to(self._dtype)  # (...), of the upper one
+        return Window(
+            torch.stack([lower, lower + 1], dim=-1),
+            torch.stack([1 - share, share], dim=-1),
+        )
+
+
+class GaussianWindows:
+    """The window form of `gaussian`: the bins within reach of y, and no others.
+
+    Beyond ``reach`` standard deviations lies less mass than the dtype can resolve next
+    to one (3.8e-8 in float32, 1e-16 in float64), so leaving it out changes nothing,
+    and the window is narrow: 24 bins of any number at sigma = 2 bins. Positions are
+    taken relative to the first border of the window, in float64, so that an offset of
+    the bins costs no precision; only then is the dtype of the result used.
+
+    y must lie within the bins. Tables are prepared once, for one dtype and device.
+    """
+
+    def __init__(
+        self, bins: Bins, sigma: float, dtype: torch.dtype, device: torch.device
+    ) -> None:
+        borders = bins.borders
+        smallest, largest = _useful_sigmas(bins)
+        sigma = min(max(sigma, smallest), largest)
+        reach = (5.5 if dtype == torch.float32 else 8.3) * sigma
+
+        # The window that begins in bin s must contain all that is within reach of the
+        # farthest y whose reach begins in s, which is the upper border of s.
+        last = torch.bucketize(borders[1:] + 2 * reach, borders[1:-1], right=True)
+        size = int((last - torch.arange(bins.n_bins)).max()) + 1
+        size = min(max(size, 2), bins.n_bins)
+        n_starts = bins.n_bins - size + 1
+        firsts = borders[:n_starts]  # (s,), the first border of each window
+        relative = borders.unfold(0, size + 1, 1) - firsts.unsqueeze(-1)  # (s, m + 1)
+
+        self._dtype = dtype
+        self._scale = 1 / (math.sqrt(2) * sigma)
+        self._reach = reach
+        self._low, self._n_starts = bins.low, n_starts
+        # Uniform bins: every window looks the same, and places are arithmetic.
+        self._width = bins.width if bins.is_uniform else None
+        if bins.is_uniform:
+            relative = relative[:1]  # (1, m + 1)
+        wide = float64_on(device)
+        self._firsts = firsts.to(device, wide)
+        self._borders = (relative * self._scale).to(device, dtype)
+        self._indices = (  # (s, m), row s is s, s + 1, ...
+            torch.arange(bins.n_bins).unfold(0, size, 1).contiguous().to(device)
+        )
+
+    def __call__(self, y: Tensor) -> Window:  # (...) -> (..., m)
+        """Return the window of each y."""
+        y = y.to(self._firsts.dtype)
+        if self._width is not None:
+            # A start that rounding moves by one bin changes mass beyond reach only.
+            start = ((y - (self._low + self._reach)) / self._width).floor()
+            start = start.clamp(0, self._n_starts - 1)  # (...)
+            first = start * self._width + self._low  # (...)
+            start = start.long()
+            borders = self._borders  # (1, m + 1)
+        else:
+            start = torch.bucketize(y - self._reach, self._firsts[1:], right=True)
+            first = self._firsts[start]
+            borders = self._rows(self._borders, start)  # (..., m + 1)
+        place = ((y - first) * self._scale).to(self._dtype)  # (...)
+        cdf = torch.erf(borders - place.unsqueeze(-1))  # (..., m + 1)
+        probs = cdf[..., 1:] - cdf[..., :-1]  # (..., m)
+        probs = probs / (cdf[..., -1:] - cdf[..., :1])
+        return Window(self._rows(self._indices, start), probs)
+
+    @staticmethod
+    def _rows(table: Tensor, rows: Tensor) -> Tensor:
+        # index_select copies rows; table[rows] takes three times as long.
+        return table.index_select(0, rows.flatten()).view(*rows.shape, table.shape[-1])
+
+
+def _truncated_gaussian(y: Tensor, bins: Bins, sigma: float | Tensor) -> Tensor:
+    """Return the truncated Gaussian over all bins, for any y and any sigma each.
+
+    Inside the bins: differences of the normal CDF, mirrored where both arguments are
+    positive, so that neither is close to one. Outside, at distance d sigma from the
+    nearest end: with Δ the distance of a border from that end, in sigmas, the mass
+    beyond the border is, relative to the mass beyond the end,
+
+        S(Δ) = exp(-Δ (d + Δ / 2)) erfcx((d + Δ) / √2) / erfcx(d / √2),
+
+    which is between 0 and 1 at any distance, where Φ itself would underflow.
+    """
+    wide = float64_on(y.device)
+    borders = bins.borders.to(y.device, wide)  # (k + 1,)
+    y = y.to(wide).unsqueeze(-1)  # (..., 1)
+    sigma = torch.as_tensor(sigma, dtype=wide, device=y.device)
+    sigma = sigma.clamp(*_useful_sigmas(bins)).unsqueeze(-1)  # (..., 1)
+
+    nearest = y.clamp(bins.low, bins.high)
+    z = (borders - nearest) / sigma  # (..., k + 1)
+    lower, upper = z[..., :-1], z[..., 1:]  # (..., k)
+    mirrored = lower > 0
+    inside = torch.special.ndtr(torch.where(mirrored, -lower, upper)) - (
+        torch.special.ndtr(torch.where(mirrored, -upper, lower))
+    )
+
+    distance = ((y - nearest).abs() / sigma).clamp(max=1e150)  # (..., 1)
+    from_end = torch.where(y < bins.low, borders - bins.low, bins.high - borders)
+    from_end = from_end / sigma  # (..., k + 1)
+    root2 = math.sqrt(2)
+    survival = (
+        torch.exp(-from_end * (distance + from_end / 2))
+        * torch.special.erfcx((distance + from_end) / root2)
+        / torch.special.erfcx(distance / root2)
+    )  # (..., k + 1)
+    outside = survival.diff(dim=-1).abs()  # (..., k)
+
+    mass = torch.where(distance > 0, outside, inside)
+    return mass / mass.sum(dim=-1, keepdim=True)
+
+
+def _useful_sigmas(bins: Bins) -> tuple[float, float]:
+    """Return where the limits (one bin; uniform) are reached to rounding.
+
+    Between these bounds nothing overflows or vanishes, in float32 either.
+    """
+    return 1e-30 * bins.narrowest, 1e6 * (bins.high - bins.low)
+
+
+def _result_dtype(y: Tensor) -> torch.dtype:
+    if not isinstance(y, Tensor):
+        raise TypeError(f"y must be a Tensor, got {type(y).__name__}")
+    return torch.float64 if y.dtype == torch.float64 else torch.float32
+
+
+def _check_positive_everywhere(name: str, values: Tensor) -> None:
+    check_finite(name, values)
+    if is_free_to_read(values) and not bool((values > 0).all()):
+        raise ValueError(
+            f"{name} must be positive everywhere, got a smallest {values.min().item()}"
+        )
+
+
+def _checked(y: Tensor, bins: Bins, out_of_range: str) -> Tensor:
+    """Return y as the choice for values outside the bins wants it."""
+    check_choice("out_of_range", out_of_range, OUT_OF_RANGE)
+    check_finite("y", y)
+    return placed(y, bins, out_of_range)
+
+
+def placed(y: Tensor, bins: Bins, out_of_range: str) -> Tensor:
+    """Return y clipped to the bins, left as it is, or refused.
+
+    Clipping is in float64: the ends may not be representable in the dtype of y.
+    """
+    if out_of_range == "error" and has_values(y):
+        outside = (y < bins.low) | (y > bins.high)
+        if outside.any():
+            raise ValueError(
+                f"y must lie within the bins [{bins.low:g}, {bins.high:g}], got "
+                f"{int(outside.sum())} of {y.numel()} outside, "
+                f"the first {y[outside].flatten()[0].item():g}"
+            )
+    if out_of_range == "truncate":
+        return y
+    return y.to(float64_on(y.device)).clamp(bins.low, bins.high)
