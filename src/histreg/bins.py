@@ -260,7 +260,7 @@ class Bins:
         # Arithmetic, floor((y - low) / width), puts every tenth border in the wrong
         # bin; comparing with the borders themselves cannot.
         inner = self.borders[1:-1].to(y.device, float64_on(y.device))
-        return torch.bucketize(y.to(inner.dtype), inner, right=True)
+        return torch.bucketize(y.to(inner.dtype).contiguous(), inner, right=True)
 
     def __repr__(self) -> str:
         width = f"{self.width:g}" if self.is_uniform else "uneven"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -199,7 +200,8 @@ class Histogram(Distribution):
         shape = torch.broadcast_shapes(q.shape, self.batch_shape)
         n_sample_dims = len(shape) - len(self.batch_shape)
         batch = shape[n_sample_dims:]
-        q = q.expand(shape).reshape(-1, *batch).movedim(0, -1)  # (..., m)
+        n_levels = math.prod(shape[:n_sample_dims])
+        q = q.expand(shape).reshape(n_levels, *batch).movedim(0, -1)  # (..., m)
         y = self._quantiles(q, self._cdf_at_borders.expand(*batch, -1))
         return y.movedim(-1, 0).reshape(shape).to(self.probs.dtype)
 
@@ -389,23 +391,26 @@ class Histogram(Distribution):
     ) -> Histogram:
         """Return the same distribution with a larger batch shape, without copying."""
         new = self._get_checked_instance(Histogram, _instance)
-        shape = torch.Size(batch_shape)
-        new.bins = self.bins
-        for name in ("logits", "probs"):
-            if name in self.__dict__:
-                setattr(new, name, getattr(self, name).expand(*shape, -1))
-        super(Histogram, new).__init__(shape, validate_args=False)
-        new._validate_args = self._validate_args
-        return new
+        return self._reshaped(lambda each: each.expand(*batch_shape, -1), new)
 
     def __getitem__(self, index: Any) -> Histogram:
         """Return some of the batch: ``d[0]``, ``d[:, 3]``, ``d[mask]``."""
         index = index if isinstance(index, tuple) else (index,)
         has_ellipsis = any(part is Ellipsis for part in index)
         index += (slice(None),) if has_ellipsis else (Ellipsis, slice(None))
-        if "logits" in self.__dict__:
-            return Histogram(self.bins, logits=self.logits[index])
-        return Histogram(self.bins, probs=self.probs[index])
+        return self._reshaped(lambda each: each[index], Histogram.__new__(Histogram))
+
+    def _reshaped(
+        self, change: Callable[[Tensor], Tensor], new: Histogram
+    ) -> Histogram:
+        """Fill ``new`` with changed parameters, without normalising them again."""
+        new.bins = self.bins
+        for name in ("logits", "probs"):
+            if name in self.__dict__:
+                setattr(new, name, change(self.__dict__[name]))
+        super(Histogram, new).__init__(new._parameter.shape[:-1], validate_args=False)
+        new._validate_args = self._validate_args
+        return new
 
     def __len__(self) -> int:
         if not self.batch_shape:

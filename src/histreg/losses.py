@@ -457,7 +457,8 @@ def _cross_entropy(logits: Tensor, target_probs: Tensor) -> Tensor:
 
 def _window_cross_entropy(logits: Tensor, window: Window) -> Tensor:
     log_probs = _at_least_float32(logits).log_softmax(dim=-1)
-    return -(log_probs.gather(-1, window.indices) * window.probs).sum(dim=-1)
+    within = log_probs.gather(-1, window.indices)  # (..., m)
+    return -(within * window.masses).sum(dim=-1) / window.total
 
 
 def _check_logits_and_y(logits: Tensor, y: Tensor, bins: Bins) -> None:

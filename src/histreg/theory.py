@@ -77,9 +77,10 @@ def discretization_bias(
         return terms.sum(dim=-1) * width
     # Beyond 9 sigmas both terms of a difference are one.
     i = torch.arange(1, math.ceil(9 * sigma) + 2, dtype=torch.float64)
-    above = torch.special.ndtr(-(i - 0.5 + delta) / sigma)  # 1 - Phi, no cancellation
-    below = torch.special.ndtr(-(i - 0.5 - delta) / sigma)
-    return ((below - above).sum(dim=-1) - delta.squeeze(-1)) * width
+    near, far = i - 0.5 - delta.abs(), i - 0.5 + delta.abs()
+    moved = targets.normal_mass(near / sigma, far / sigma).sum(dim=-1)
+    delta = delta.squeeze(-1)
+    return (delta.sign() * moved - delta) * width
 
 
 def truncation_bias(
@@ -109,7 +110,7 @@ def truncation_bias(
             f"got {y.min().item():g}..{y.max().item():g}"
         )
     alpha, beta = (low - y) / sigma, (high - y) / sigma
-    mass = torch.special.ndtr(beta) - torch.special.ndtr(alpha)
+    mass = targets.normal_mass(alpha, beta)
     normal = 1 / math.sqrt(2 * math.pi)
     slope = normal * (torch.exp(-(alpha**2) / 2) - torch.exp(-(beta**2) / 2))
     return sigma * slope / mass

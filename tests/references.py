@@ -1,0 +1,49 @@
+"""Slow and plain references, in float64 or more digits."""
+
+from itertools import pairwise
+
+import mpmath
+import numpy as np
+from scipy import integrate, stats
+
+from histreg import Bins, Histogram
+
+
+def gaussian_target(y: float, borders: np.ndarray, sigma: float) -> np.ndarray:
+    """Return the truncated normal's bin masses, from SciPy."""
+    low, high = (borders[0] - y) / sigma, (borders[-1] - y) / sigma
+    return np.diff(stats.truncnorm(low, high, loc=y, scale=sigma).cdf(borders))
+
+
+def exact_gaussian_target(y: float, borders: np.ndarray, sigma: float) -> np.ndarray:
+    """Return the same with 400 digits: right at any distance."""
+    with mpmath.workdps(400):
+        z = [(mpmath.mpf(float(b)) - mpmath.mpf(float(y))) / sigma for b in borders]
+        masses = [
+            mpmath.erfc(a / mpmath.sqrt(2)) - mpmath.erfc(b / mpmath.sqrt(2))
+            if a > 0
+            else mpmath.erfc(-b / mpmath.sqrt(2)) - mpmath.erfc(-a / mpmath.sqrt(2))
+            for a, b in pairwise(z)
+        ]
+        total = sum(masses)
+        return np.array([float(mass / total) for mass in masses])
+
+
+def density(distribution: Histogram):
+    """Return the density of a single histogram as SciPy's rv_histogram."""
+    bins: Bins = distribution.bins
+    probs = distribution.probs.double().numpy()
+    return stats.rv_histogram(
+        (probs, bins.borders.numpy()), density=False
+    )  # divides by the widths itself
+
+
+def crps(distribution: Histogram, y: float) -> float:
+    """Return the integral of (F - 1{z >= y})^2 by quadrature, border by border."""
+    cdf = density(distribution).cdf
+    borders = distribution.bins.borders.numpy()
+    points = np.unique(np.concatenate([borders, [y]]))
+    return sum(
+        integrate.quad(lambda z: (cdf(z) - (z >= y)) ** 2, a, b, epsabs=1e-13)[0]
+        for a, b in pairwise(points)
+    )
