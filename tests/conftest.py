@@ -3,6 +3,9 @@
 import pytest
 import torch
 
+# One process per core, one thread each: two threads each would wait for one another.
+torch.set_num_threads(1)
+
 # Absolute and relative, for numbers of order one. float32 carries 1.2e-7 and sums of
 # a hundred terms; float64 carries 2.2e-16.
 TOLERANCE = {

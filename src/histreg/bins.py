@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -67,6 +66,10 @@ class Bins:
     """
 
     _borders: tuple[float, ...]
+    is_uniform: bool = field(compare=False)
+    """Whether all bins have the same width, up to the rounding of the borders."""
+    narrowest: float = field(compare=False)
+    """The width of the narrowest bin."""
 
     def __init__(self, borders: ArrayLike | Tensor) -> None:
         values = as_float64(borders).numpy()
@@ -89,7 +92,15 @@ class Bins:
                 "borders must span a finite range in float64, "
                 f"got {values[0]}..{values[-1]}"
             )
-        object.__setattr__(self, "_borders", tuple(values.tolist()))
+        even = _even_borders(values[0], values[-1], len(values) - 1)
+        rounding = 4 * np.finfo(np.float64).eps * np.abs(values[[0, -1]]).max()
+        facts = {
+            "_borders": tuple(values.tolist()),
+            "is_uniform": bool(np.abs(even - values).max() <= rounding),
+            "narrowest": np.diff(values).min().item(),
+        }
+        for name, value in facts.items():
+            object.__setattr__(self, name, value)
 
     @classmethod
     def uniform(cls, low: float, high: float, n_bins: int) -> Bins:
@@ -224,25 +235,12 @@ class Bins:
         """The centers, float64."""
         return self.borders[:-1] + self.widths / 2
 
-    @cached_property
-    def is_uniform(self) -> bool:
-        """Whether all bins have the same width, up to the rounding of the borders."""
-        even = _even_borders(self.low, self.high, self.n_bins)
-        rounding = 4 * np.finfo(np.float64).eps * max(abs(self.low), abs(self.high))
-        return bool(np.abs(even - self._borders).max() <= rounding)
-
     @property
     def width(self) -> float:
         """The common width of uniform bins; an error for others."""
         if not self.is_uniform:
             raise ValueError("width needs bins of equal width; use widths")
         return (self.high - self.low) / self.n_bins
-
-    @cached_property
-    def narrowest(self) -> float:
-        """The width of the narrowest bin."""
-        pairs = zip(self._borders, self._borders[1:], strict=False)
-        return min(upper - lower for lower, upper in pairs)
 
     def index_of(self, y: Tensor) -> Tensor:
         """Return the bin of each y, the end bins for y beyond the ends.

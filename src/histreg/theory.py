@@ -19,6 +19,7 @@ from torch import Tensor
 from histreg import targets
 from histreg._checks import check_choice, check_count, check_positive, check_shape
 from histreg.bins import Bins, as_float64
+from histreg.distribution import Histogram
 
 
 def discretization_bias(
@@ -256,7 +257,9 @@ class Explanation:
     share_outside: float
     """Share of y outside the bins, which the loss clips."""
     variance_added: float
-    """What smoothing adds to the variance of a perfect fit, sigma² + w² / 12."""
+    """The mean variance of the targets, which a perfect fit adds to that of y given x:
+    sigma² + w² / 6 on even bins (half of w² / 6 from moving mass to bins, half from its
+    spread within them)."""
     loss_floor: float
     """The mean entropy of the targets: no training loss goes below it."""
 
@@ -363,6 +366,6 @@ def explain(bins: Bins, sigma: float, y: ArrayLike | Tensor) -> Explanation:
         mean_label_bias=largest.mean().item(),
         max_label_bias=largest.max().item(),
         share_outside=outside.double().mean().item(),
-        variance_added=sigma**2 + widest**2 / 12,
+        variance_added=Histogram(bins, probs=target_probs).variance.mean().item(),
         loss_floor=torch.special.entr(target_probs).sum(dim=-1).mean().item(),
     )

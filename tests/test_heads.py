@@ -1,0 +1,134 @@
+"""HistogramHead: features in, logits out."""
+
+import pytest
+import torch
+from safetensors.torch import load, save
+from torch import nn
+
+from histreg import Bins, Histogram, HistogramHead, HistogramLoss
+from tests.registries import BINS
+
+SHAPES = [(4,), (5, 4), (2, 3, 4)]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_logits_have_one_entry_per_bin(shape, generator):
+    head = HistogramHead(4, BINS["even"])
+    features = torch.randn(shape, generator=generator)
+    assert head(features).shape == (*shape[:-1], 16)
+    d = head.distribution(features)
+    assert isinstance(d, Histogram) and d.batch_shape == shape[:-1]
+    assert d.bins == BINS["even"]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_several_targets_with_their_own_bins(shape):
+    columns = [Bins.uniform(0.0, 1.0, 8), Bins.uniform(-90.0, 90.0, 8)]
+    head = HistogramHead(4, columns)
+    features = torch.randn(shape)
+    logits = head(features)
+    assert logits.shape == (*shape[:-1], 2, 8)
+    parts = head.distribution(features)
+    assert [d.bins for d in parts] == columns
+    for i, d in enumerate(parts):
+        assert d.batch_shape == shape[:-1]
+        torch.testing.assert_close(d.probs, logits[..., i, :].softmax(-1))
+    y = torch.zeros(*shape[:-1], 2)
+    assert HistogramLoss(columns)(logits, y).isfinite()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_several_targets_that_share_their_bins(shape):
+    head = HistogramHead(4, BINS["even"], n_targets=7)
+    features = torch.randn(shape)
+    assert head(features).shape == (*shape[:-1], 7, 16)
+    d = head.distribution(features)
+    assert d.batch_shape == (*shape[:-1], 7)
+    y = torch.zeros(*shape[:-1], 7)
+    assert HistogramLoss(BINS["even"])(head(features), y).isfinite()
+
+
+@pytest.mark.parametrize("bins", BINS.values(), ids=BINS)
+def test_an_untrained_head_can_predict_the_middle_exactly(bins):
+    head = HistogramHead(4, bins, zero_init=True, dtype=torch.float64)
+    d = head.distribution(torch.randn(3, 4, dtype=torch.float64) * 100)
+    middle = (bins.low + bins.high) / 2
+    span = bins.high - bins.low
+    # The borders at 1e6 are themselves rounded to 1e-10.
+    assert (d.mean - middle).abs().max() <= 1e-15 * span + 1e-16 * abs(middle)
+    torch.testing.assert_close(
+        d.pdf(bins.centers.unsqueeze(-1)),
+        torch.full((bins.n_bins, 3), 1 / span, dtype=torch.float64),
+    )
+
+
+def test_zero_init_of_float32_and_several_targets():
+    columns = [BINS["even"], Bins([2.0**i for i in range(17)])]
+    for d in HistogramHead(4, columns, zero_init=True).distribution(torch.randn(2, 4)):
+        middle = (d.bins.low + d.bins.high) / 2
+        torch.testing.assert_close(d.mean, torch.full((2,), middle), rtol=1e-5, atol=0)
+
+
+def test_a_zero_head_still_learns():
+    head = HistogramHead(4, BINS["even"], zero_init=True)
+    loss = HistogramLoss(BINS["even"])(head(torch.randn(8, 4)), torch.rand(8))
+    (gradient,) = torch.autograd.grad(loss, head.linear.weight)
+    assert gradient.abs().sum() > 0
+
+
+def test_bins_travel_in_the_state_dict():
+    # Bins missing from the saved state were the defect of others.
+    model = nn.Sequential(nn.Linear(3, 4), HistogramHead(4, Bins.around(5.0, 6.0)))
+    other = nn.Sequential(nn.Linear(3, 4), HistogramHead(4, Bins.around(0.0, 1.0)))
+    other.load_state_dict(load(save(model.state_dict())))
+    x = torch.randn(5, 3)
+    first = model[1].distribution(model[0](x))
+    second = other[1].distribution(other[0](x))
+    assert second.bins == Bins.around(5.0, 6.0)
+    assert torch.equal(first.mean, second.mean)
+
+
+def test_bins_of_several_targets_travel_too():
+    columns = [Bins.uniform(0.0, 1.0, 8), Bins.uniform(-90.0, 90.0, 8)]
+    other = HistogramHead(4, columns[:1] * 2)
+    other.load_state_dict(HistogramHead(4, columns).state_dict())
+    assert other.bins == tuple(columns)
+
+
+def test_casting_the_head_does_not_round_its_bins():
+    head = HistogramHead(4, BINS["far away"]).half()
+    assert head.bins == BINS["far away"] and head.linear.weight.dtype == torch.float16
+    assert torch.equal(head.state_dict()["_extra_state"][0], BINS["far away"].borders)
+
+
+def test_the_head_compiles_without_a_graph_break():
+    torch.compiler.reset()
+    head = HistogramHead(4, BINS["even"], n_targets=2)
+    features = torch.randn(3, 4)
+    compiled = torch.compile(head, backend="aot_eager", fullgraph=True)
+    torch.testing.assert_close(compiled(features), head(features))
+
+
+def test_a_wrong_number_of_bins_is_refused_when_loading():
+    head = HistogramHead(4, BINS["even"])
+    with pytest.raises(RuntimeError, match="size mismatch"):
+        head.load_state_dict(HistogramHead(4, BINS["two"]).state_dict())
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda b: HistogramHead(0, b), "in_features must be a whole number of at"),
+        (lambda b: HistogramHead(4, b, n_targets=0), "n_targets must be a whole"),
+        (lambda b: HistogramHead(4, [b, b], n_targets=2), "n_targets goes with one"),
+        (lambda b: HistogramHead(4, [b, BINS["two"]]), r"n_bins, got \[2, 16\]"),
+        (
+            lambda b: HistogramHead(4, BINS["uneven"], bias=False, zero_init=True),
+            "zero_init needs bias=True",
+        ),
+    ],
+)
+def test_bad_input_gets_one_sentence(make, sentence):
+    with pytest.raises(ValueError, match=sentence) as error:
+        make(BINS["even"])
+    assert "\n" not in str(error.value)

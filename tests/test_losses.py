@@ -1,0 +1,522 @@
+"""Losses: one number per sample, in log space, never broadcasting."""
+
+import copy
+import io
+import math
+import shutil
+import warnings
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors.torch import load, save
+from torch.autograd import gradcheck, gradgradcheck
+from torch.distributions import Categorical, MixtureSameFamily, Normal
+from torch.func import grad, vmap
+
+from histreg import Bins, Histogram, HistogramLoss, losses, targets
+from tests.registries import BINS, HISTOGRAM_LOSSES, LOSS_BINS, LOSSES
+
+all_losses = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
+all_kinds = pytest.mark.parametrize(
+    "options", HISTOGRAM_LOSSES.values(), ids=HISTOGRAM_LOSSES
+)
+
+
+def case(generator, *shape, dtype=torch.float64, k=12):
+    """Return logits (*shape, k) and y (*shape) within the bins of the registry."""
+    logits = torch.randn((*shape, k), generator=generator, dtype=dtype)
+    return logits, torch.rand(shape, generator=generator, dtype=dtype) * 4 - 1
+
+
+# --- laws of every loss
+
+
+@all_losses
+@pytest.mark.parametrize("shape", [(), (1,), (5,), (2, 3)])
+def test_a_loss_is_one_number_per_sample(loss, shape, generator, dtype, close):
+    out, y = case(generator, *shape, dtype=dtype)
+    values = loss(out, y)
+    assert values.shape == shape
+    flat = loss(out.reshape(-1, 12), y.reshape(-1))
+    close(values.reshape(-1), flat)
+
+
+@all_losses
+def test_gradients_are_those_of_finite_differences(loss, generator):
+    out, y = case(generator, 4)
+    assert gradcheck(lambda out: loss(out, y), out.requires_grad_())
+    assert gradgradcheck(lambda out: loss(out, y), out)
+
+
+@all_losses
+def test_a_loss_refuses_to_broadcast(loss, generator):
+    out, y = case(generator, 6)
+    for wrong in (y.unsqueeze(-1), y.unsqueeze(0), y[:5], y[0]):
+        with pytest.raises(ValueError, match="must have shape"):
+            loss(out, wrong)
+
+
+@all_losses
+def test_a_loss_works_under_vmap(loss, generator):
+    out, y = case(generator, 5)
+    torch.testing.assert_close(vmap(loss)(out, y), loss(out, y))
+
+
+@all_losses
+def test_float32_agrees_with_float64(loss, generator):
+    out, y = case(generator, 50)
+    single = loss(out.float(), y.float())
+    torch.testing.assert_close(single.double(), loss(out, y), rtol=1e-4, atol=1e-5)
+
+
+SOFTMAX_LOSSES = [name for name in LOSSES if name not in ("l2", "l1", "mdn")]
+
+
+@pytest.mark.parametrize("name", SOFTMAX_LOSSES)
+def test_adding_a_constant_to_the_logits_changes_nothing(name, generator):
+    out, y = case(generator, 7)
+    torch.testing.assert_close(LOSSES[name](out + 50.0, y), LOSSES[name](out, y))
+
+
+# What each loss elicits: the functional of the data that its minimiser predicts.
+def minimise(loss, n_outputs, y, steps=400):
+    out = torch.zeros(n_outputs, dtype=torch.float64, requires_grad=True)
+    optimizer = torch.optim.LBFGS([out], max_iter=steps, line_search_fn="strong_wolfe")
+
+    def closure():
+        optimizer.zero_grad()
+        value = loss(out.expand(len(y), -1), y).mean()
+        value.backward()
+        return value
+
+    optimizer.step(closure)
+    return out.detach()
+
+
+@pytest.mark.parametrize(
+    ("name", "functional"),
+    [
+        ("l2", lambda out: out[0]),
+        ("softmax_mean_l2", lambda out: Histogram(LOSS_BINS, logits=out).mean),
+        # A Gaussian target well inside the bins has the mean of y itself.
+        ("histogram_loss", lambda out: Histogram(LOSS_BINS, logits=out).mean),
+        ("brier", lambda out: Histogram(LOSS_BINS, logits=out).mean),
+        ("mdn", lambda out: losses.mdn_mean(out[:9].unflatten(-1, (3, 3)))),
+    ],
+)
+def test_the_minimiser_predicts_the_mean_of_the_data(name, functional):
+    y = torch.tensor([0.9, 1.0, 1.3], dtype=torch.float64)
+    out = minimise(LOSSES[name], 12, y)
+    assert functional(out).item() == pytest.approx(y.mean().item(), abs=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("name", "functional"),
+    [
+        ("l1", lambda out: out[0]),
+        ("softmax_mean_l1", lambda out: Histogram(LOSS_BINS, logits=out).mean),
+    ],
+)
+def test_the_minimiser_of_an_absolute_error_predicts_the_median(name, functional):
+    y = torch.tensor([0.2, 1.0, 1.9], dtype=torch.float64)
+    out = minimise(LOSSES[name], 12, y)
+    assert functional(out).item() == pytest.approx(1.0, abs=0.02)
+
+
+def test_the_minimiser_of_crps_puts_half_the_mass_below_the_median():
+    y = torch.linspace(-0.7, 2.2, 61, dtype=torch.float64)
+    out = minimise(LOSSES["crps"], 12, y)
+    d = Histogram(LOSS_BINS, logits=out)
+    assert d.median.item() == pytest.approx(y.median().item(), abs=0.05)
+    # Nearly uniform data: each level is met, not only the median.
+    assert d.icdf(0.1).item() == pytest.approx(y.quantile(0.1).item(), abs=0.1)
+
+
+def test_the_literal_per_bin_loss_has_the_wrong_mean():
+    # Spec I3: with centers on [-0.125, 1.125], y = 0.1 gives a mean of 0.94.
+    bins = Bins.preset("tabular", 0.0, 1.0)
+
+    def loss(out, y):
+        return losses.softmax_per_bin_l2(out, y, bins)
+
+    for y, mean in ((0.1, 0.94), (0.5, 1.04)):
+        out = minimise(loss, 100, torch.tensor([y], dtype=torch.float64), steps=3000)
+        found = Histogram(bins, logits=out).mean.item()
+        assert found == pytest.approx(mean, abs=0.01)
+
+
+# --- values at points computed by hand
+
+
+def test_histogram_loss_by_hand(dtype, close):
+    logits = torch.tensor([0.0, math.log(3.0)], dtype=dtype)  # h = 1/4, 3/4
+    target_probs = torch.tensor([0.5, 0.5], dtype=dtype)
+    expected = -0.5 * math.log(0.25) - 0.5 * math.log(0.75)
+    close(losses.histogram_loss(logits, target_probs), expected)
+
+
+def test_the_gradient_is_the_prediction_minus_the_target(generator):
+    logits, y = case(generator, 4)
+    logits.requires_grad_()
+    target_probs = targets.gaussian(y, LOSS_BINS, sigma=0.5)
+    total = losses.histogram_loss(logits, target_probs).sum()
+    (gradient,) = torch.autograd.grad(total, logits)
+    torch.testing.assert_close(gradient, logits.softmax(-1) - target_probs)
+
+
+def test_the_loss_is_the_entropy_plus_the_divergence(generator):
+    logits, y = case(generator, 9)
+    p = targets.gaussian(y, LOSS_BINS, sigma=0.5)
+    entropy = torch.special.entr(p).sum(-1)
+    divergence = (p * (p.log() - logits.log_softmax(-1))).sum(-1)
+    loss = losses.histogram_loss(logits, p)
+    torch.testing.assert_close(loss, entropy + divergence)
+    assert bool((loss >= entropy).all())
+    torch.testing.assert_close(losses.histogram_loss(p.log(), p), entropy)
+
+
+def test_a_huge_logit_does_not_overflow(dtype):
+    logits = torch.tensor([1e4, -1e4], dtype=dtype)
+    loss = losses.histogram_loss(logits, torch.tensor([0.0, 1.0], dtype=dtype))
+    assert loss == 2e4
+
+
+def test_the_other_losses_by_hand(dtype, close):
+    bins = Bins([0.0, 2.0, 4.0])  # centers 1 and 3
+    logits = torch.tensor([0.0, math.log(3.0)], dtype=dtype)  # h = 1/4, 3/4, mean 2.5
+    y = torch.tensor(2.0, dtype=dtype)
+    close(losses.l2(torch.tensor(5.0, dtype=dtype), y), 9.0)
+    close(losses.l1(torch.tensor(-5.0, dtype=dtype), y), 7.0)
+    close(losses.softmax_mean_l2(logits, y, bins), 0.25)
+    close(losses.softmax_mean_l1(logits, y, bins), 0.5)
+    close(losses.softmax_per_bin_l2(logits, y, bins), (0.25 - 2) ** 2 + (2.25 - 2) ** 2)
+    target_probs = torch.tensor([1.0, 0.0], dtype=dtype)
+    close(losses.brier(logits, target_probs), 0.75**2 + 0.75**2)
+    # F rises from 0 to 1/4 on [0, 2], to 1 on [2, 4]: 2/3 (1/16) + 2/3 (9/16).
+    close(losses.crps(logits, y, bins), 2 / 3 * (1 / 16) + 2 / 3 * (9 / 16))
+
+
+def test_mdn_is_the_likelihood_of_torchs_mixture(generator):
+    parameters = torch.randn(7, 3, 4, generator=generator, dtype=torch.float64)
+    y = torch.randn(7, generator=generator, dtype=torch.float64)
+    weights, means, spreads = parameters.unbind(-2)
+    mixture = MixtureSameFamily(
+        Categorical(logits=weights), Normal(means, F.softplus(spreads) + 1e-2)
+    )
+    torch.testing.assert_close(losses.mdn(parameters, y), -mixture.log_prob(y))
+    torch.testing.assert_close(losses.mdn_mean(parameters), mixture.mean)
+
+
+def test_an_offset_of_a_million_does_not_hurt_the_loss_on_the_mean():
+    # Compared in float32 about zero, where everything is exact enough.
+    logits = torch.randn(20)
+    near, far = Bins.uniform(0.0, 10.0, 20), Bins.uniform(1e6, 1e6 + 10.0, 20)
+    y = torch.tensor(3.25, dtype=torch.float64)
+    torch.testing.assert_close(
+        losses.softmax_mean_l2(logits, y + 1e6, far),
+        losses.softmax_mean_l2(logits, y, near),
+        rtol=1e-4,
+        atol=1e-5,
+    )
+
+
+# --- the module
+
+
+@all_kinds
+@pytest.mark.parametrize("bins", [LOSS_BINS, BINS["even, hundred"]], ids=["12", "100"])
+def test_the_module_is_the_loss_against_the_target_vectors(options, bins, dtype):
+    k = bins.n_bins
+    logits = torch.randn(40, k, dtype=dtype)
+    # On borders, at the ends and inside.
+    y = torch.linspace(bins.low, bins.high, 40, dtype=torch.float64).to(dtype)
+    y = y.clamp(bins.low, bins.high)
+    target = options.get("target", "gaussian")
+    if target == "gaussian":
+        sigma = options.get("sigma", 2 * bins.width)
+        target_probs = targets.gaussian(y, bins, sigma=sigma)
+    elif target == "uniform":
+        target_probs = targets.uniform(y, bins, epsilon=options["epsilon"])
+    elif target == "projected":
+        target_probs = targets.projected(y, bins)
+    elif target == "one_bin":
+        target_probs = targets.one_bin(y, bins)
+    else:
+        target_probs = target(y, bins)
+    expected = -(target_probs * logits.log_softmax(-1)).sum(-1)
+    loss = HistogramLoss(bins, **options, reduction="none")
+    tolerance = {torch.float32: 2e-6, torch.float64: 1e-12}[dtype]
+    torch.testing.assert_close(
+        loss(logits, y), expected, rtol=tolerance, atol=tolerance
+    )
+
+
+@all_kinds
+def test_the_module_differentiates_twice(options, generator):
+    logits, y = case(generator, 3)
+    loss = HistogramLoss(LOSS_BINS, **options)
+    assert gradcheck(lambda out: loss(out, y), logits.requires_grad_())
+    assert gradgradcheck(lambda out: loss(out, y), logits)
+
+
+@all_kinds
+def test_the_module_works_under_vmap_and_func_grad(options, generator):
+    logits, y = case(generator, 6)
+    loss = HistogramLoss(LOSS_BINS, **options)
+    mapped = vmap(grad(loss))(logits, y)
+    total = HistogramLoss(LOSS_BINS, **options, reduction="sum")
+    (expected,) = torch.autograd.grad(total(logits.requires_grad_(), y), logits)
+    torch.testing.assert_close(mapped, expected)
+
+
+@all_kinds
+@pytest.mark.parametrize("bins", [LOSS_BINS, BINS["uneven"]], ids=["even", "uneven"])
+def test_the_module_compiles_without_a_graph_break(options, bins, generator):
+    if not bins.is_uniform and options.get("target", "gaussian") == "gaussian":
+        options = {"sigma": 0.5, **options}
+    torch.compiler.reset()
+    loss = HistogramLoss(bins, **options)
+    logits, y = case(generator, 8, dtype=torch.float32, k=bins.n_bins)
+    logits.requires_grad_()
+    compiled = torch.compile(loss, backend="aot_eager", fullgraph=True)
+    value, expected = compiled(logits, y), loss(logits, y)
+    torch.testing.assert_close(value, expected)
+    (gradient,) = torch.autograd.grad(value, logits)
+    (reference,) = torch.autograd.grad(expected, logits)
+    torch.testing.assert_close(gradient, reference)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("c++") is None, reason="inductor needs a C++ compiler")
+@all_kinds
+def test_the_module_compiles_to_code(options, generator):
+    torch.compiler.reset()
+    loss = HistogramLoss(LOSS_BINS, **options)
+    logits, y = case(generator, 8, dtype=torch.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the compiler's own
+        value = torch.compile(loss, fullgraph=True)(logits, y)
+    torch.testing.assert_close(value, loss(logits, y), rtol=1e-5, atol=1e-6)
+
+
+@all_kinds
+def test_autocast_evaluates_the_loss_in_float32(options, generator):
+    logits, y = case(generator, 16, dtype=torch.float32)
+    linear = torch.nn.Linear(12, 12)
+    loss = HistogramLoss(LOSS_BINS, **options)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        half = linear(logits)
+        assert half.dtype == torch.bfloat16
+        value = loss(half, y)
+    assert value.dtype == torch.float32
+    torch.testing.assert_close(value, loss(half.float(), y))
+
+
+@all_kinds
+def test_large_batches_are_evaluated_in_pieces_with_the_same_result(
+    options, generator, monkeypatch
+):
+    monkeypatch.setattr(losses, "_PIECES_ABOVE", 64)  # pieces of one row
+    logits, y = case(generator, 5, 4)
+    weight = torch.rand(5, 4, dtype=torch.float64)
+    loss = HistogramLoss(LOSS_BINS, **options, reduction="none")
+    logits.requires_grad_()
+    pieces = loss(logits, y)
+    (gradient,) = torch.autograd.grad(
+        (pieces * weight).sum(), logits, retain_graph=True
+    )
+    (again,) = torch.autograd.grad((pieces * weight).sum(), logits)
+    monkeypatch.setattr(losses, "_PIECES_ABOVE", 10**9)
+    whole = loss(logits, y)
+    (expected,) = torch.autograd.grad((whole * weight).sum(), logits)
+    torch.testing.assert_close(pieces, whole)
+    torch.testing.assert_close(gradient, expected)
+    torch.testing.assert_close(again, expected)
+    assert type(pieces.grad_fn).__name__ == "_InPiecesBackward"
+
+
+def test_pieces_differentiate_twice(generator, monkeypatch):
+    monkeypatch.setattr(losses, "_PIECES_ABOVE", 24)
+    logits, y = case(generator, 4)
+    target_probs = targets.gaussian(y, LOSS_BINS, sigma=0.5)
+    logits.requires_grad_()
+    assert gradcheck(lambda out: losses.histogram_loss(out, target_probs), logits)
+    assert gradgradcheck(lambda out: losses.histogram_loss(out, target_probs), logits)
+
+
+def test_gradients_reach_y_and_target_probs_if_they_ask_for_them(generator):
+    logits, y = case(generator, 4)
+    loss = HistogramLoss(LOSS_BINS)
+    assert gradcheck(lambda y: loss(logits, y), y.requires_grad_())
+    p = torch.rand(4, 12, dtype=torch.float64, requires_grad=True)
+    assert gradcheck(lambda p: losses.histogram_loss(logits, p), p)
+
+
+def test_reductions_and_weights(generator):
+    logits, y = case(generator, 3, 2)
+    weight = torch.tensor([[1.0, 2.0], [0.0, 3.0], [1.0, 1.0]], dtype=torch.float64)
+    each = HistogramLoss(LOSS_BINS, reduction="none")(logits, y)
+    total, mean = (HistogramLoss(LOSS_BINS, reduction=name) for name in ("sum", "mean"))
+    torch.testing.assert_close(total(logits, y), each.sum())
+    torch.testing.assert_close(mean(logits, y), each.mean())
+    torch.testing.assert_close(total(logits, y, weight), (each * weight).sum())
+    torch.testing.assert_close(mean(logits, y, weight), (each * weight).sum() / 8)
+    none = HistogramLoss(LOSS_BINS, reduction="none")(logits, y, weight)
+    torch.testing.assert_close(none, each * weight)
+
+
+@pytest.mark.filterwarnings("ignore:.*outside the bins")
+@all_kinds
+@given(y=st.floats(-1e300, 1e300))
+def test_the_loss_is_finite_with_a_gradient_for_every_y(options, y):
+    # A target outside the range that gave a zero vector had loss 0 and no gradient.
+    logits = torch.zeros(1, 12, dtype=torch.float64, requires_grad=True)
+    value = HistogramLoss(LOSS_BINS, **options)(
+        logits, torch.tensor([y], dtype=torch.float64)
+    )
+    (gradient,) = torch.autograd.grad(value, logits)
+    assert value.item() == pytest.approx(math.log(12), rel=1e-9)
+    assert bool(gradient.isfinite().all())
+    assert gradient.abs().sum() > 1e-3 or "uniform" in str(options)
+
+
+def test_clipped_targets_are_counted_and_reported_once():
+    loss = HistogramLoss(LOSS_BINS)
+    logits, y = torch.zeros(4, 12), torch.tensor([-5.0, 0.0, 1.0, 99.0])
+    with pytest.warns(
+        UserWarning, match=r"2 of 4 targets lie outside the bins \[-1, 3"
+    ):
+        loss(logits, y)
+    loss(logits, y)  # warnings are errors here
+    assert loss.n_clipped == 4
+    inside = HistogramLoss(LOSS_BINS)
+    inside(logits, torch.tensor([-1.0, 0.0, 1.0, 3.0]))
+    assert inside.n_clipped == 0
+
+
+def test_the_loss_of_a_state_is_that_of_its_saver():
+    saved = HistogramLoss(Bins.around(5.0, 6.0), sigma_in_bins=1.5)
+    restored = HistogramLoss(Bins.around(0.0, 1.0))
+    restored.load_state_dict(saved.state_dict())
+    assert restored.bins == saved.bins and restored.sigma == saved.sigma
+    logits, y = torch.randn(5, 100), torch.rand(5) + 5
+    assert torch.equal(restored(logits, y), saved(logits, y))
+
+
+def test_the_state_goes_through_files_without_pickle():
+    model = torch.nn.ModuleDict({"loss": HistogramLoss(BINS["even"])})
+    copy_ = torch.nn.ModuleDict({"loss": HistogramLoss(Bins.uniform(0, 1, 16))})
+    copy_.load_state_dict(load(save(model.state_dict())))
+    assert copy_["loss"].bins == BINS["even"]
+    buffer = io.BytesIO()
+    torch.save(model.state_dict(), buffer)
+    buffer.seek(0)
+    other = HistogramLoss(Bins.uniform(0, 1, 16))
+    state = torch.load(buffer, weights_only=True)
+    other.load_state_dict({"_extra_state": state["loss._extra_state"]})
+    assert other.bins == BINS["even"]
+
+
+def test_casting_the_module_does_not_round_its_bins():
+    loss = HistogramLoss(BINS["far away"])
+    logits, y = torch.randn(4, 20), torch.full((4,), 1e6 + 3.3, dtype=torch.float64)
+    before = loss(logits, y)
+    for cast in (loss.half(), loss.to(torch.bfloat16), copy.deepcopy(loss)):
+        assert torch.equal(cast(logits, y), before)
+        assert cast.bins == BINS["far away"]
+
+
+def test_several_targets_have_their_own_bins(generator):
+    columns = [Bins.uniform(0.0, 1.0, 20), Bins.uniform(-500.0, 500.0, 20)]
+    logits = torch.randn(6, 2, 20, generator=generator)
+    y = torch.stack([torch.rand(6), torch.rand(6) * 900 - 450], dim=-1)
+    together = HistogramLoss(columns, reduction="none")
+    apart = [HistogramLoss(bins, reduction="none") for bins in columns]
+    expected = [apart[i](logits[:, i], y[:, i]) for i in range(2)]
+    torch.testing.assert_close(together(logits, y), torch.stack(expected, dim=-1))
+    other = HistogramLoss([Bins.uniform(0.0, 2.0, 20)] * 2)
+    other.load_state_dict(together.state_dict())
+    assert other.bins == tuple(columns) and other.sigma == together.sigma
+
+
+def test_a_network_learns_the_line_it_is_shown(generator):
+    # The point of it all, in two seconds: logits from features, mean close to y.
+    x = torch.rand(512, 1, generator=generator)
+    y = 3 * x.squeeze(-1) - 1
+    bins = Bins.of(y)
+    network = torch.nn.Sequential(
+        torch.nn.Linear(1, 32), torch.nn.ReLU(), torch.nn.Linear(32, 100)
+    )
+    loss = HistogramLoss(bins)
+    optimizer = torch.optim.Adam(network.parameters(), lr=1e-2)
+    for _ in range(300):
+        optimizer.zero_grad()
+        loss(network(x), y).backward()
+        optimizer.step()
+    error = (Histogram(bins, logits=network(x)).mean - y).abs().mean()
+    assert error < 0.05  # of a range of 3
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda b: HistogramLoss(b, "gauss"), "target must be one of 'gaussian'"),
+        (lambda b: HistogramLoss(b, reduction="avg"), "reduction must be one of"),
+        (lambda b: HistogramLoss(b, out_of_range="x"), "out_of_range must be one of"),
+        (lambda b: HistogramLoss(b, sigma=0.0), "sigma must be finite and positive"),
+        (lambda b: HistogramLoss(b, sigma_in_bins=-1), "sigma_in_bins must be finite"),
+        (lambda b: HistogramLoss(b, "uniform"), "epsilon goes with target"),
+        (lambda b: HistogramLoss(b, epsilon=0.1), "epsilon goes with target"),
+        (lambda b: HistogramLoss(b, "uniform", epsilon=2.0), r"lie in \[0, 1\]"),
+        (lambda b: HistogramLoss(BINS["uneven"]), "sigma must be given for bins of"),
+        (lambda b: HistogramLoss([b, BINS["two"]]), r"n_bins, got \[2, 12\]"),
+        (
+            lambda b: HistogramLoss(b)(torch.zeros(3, 12), torch.zeros(3, 1)),
+            r"y must have shape \(3,\) for these logits, got shape \(3, 1\)",
+        ),
+        (
+            lambda b: HistogramLoss(b)(torch.zeros(3, 11), torch.zeros(3)),
+            "logits must have 12 entries in the last dimension",
+        ),
+        (
+            lambda b: HistogramLoss(b)(
+                torch.zeros(3, 12), torch.zeros(3), torch.zeros(1)
+            ),
+            "weight must have shape",
+        ),
+        (
+            lambda b: HistogramLoss([b, b])(torch.zeros(3, 12), torch.zeros(3)),
+            r"shape \(..., 2, 12\) for 2 targets",
+        ),
+        (
+            lambda b: HistogramLoss(b)(torch.zeros(1, 12), torch.tensor([math.nan])),
+            "y must be finite, got 1 of 1",
+        ),
+        (
+            lambda b: HistogramLoss(b)(torch.zeros(1, 12), torch.tensor([math.inf])),
+            "the first inf",
+        ),
+        (
+            lambda b: HistogramLoss(b, out_of_range="error")(
+                torch.zeros(1, 12), torch.tensor([9.0])
+            ),
+            "y must lie within the bins",
+        ),
+        (
+            lambda b: losses.mdn(torch.zeros(5, 2, 4), torch.zeros(5)),
+            r"shape \(..., 3, m\)",
+        ),
+    ],
+)
+def test_bad_input_gets_one_sentence(make, sentence):
+    with pytest.raises(ValueError, match=sentence) as error:
+        make(LOSS_BINS)
+    assert "\n" not in str(error.value)
+
+
+def test_bins_must_be_bins():
+    with pytest.raises(TypeError, match="bins must be a Bins or a sequence of Bins"):
+        HistogramLoss([1.0, 2.0])

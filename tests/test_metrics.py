@@ -1,0 +1,181 @@
+"""Metrics: how good a predicted distribution is."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.metrics import mean_pinball_loss
+from sklearn.model_selection import cross_val_score, cross_validate
+
+from histreg import Bins, Histogram, metrics
+from histreg.metrics import SCORERS, Scorer
+
+
+def spread(y: np.ndarray, n: int) -> Histogram:
+    """Return n copies of the histogram of y."""
+    bins = Bins.of(y, n_bins=40)
+    counts = torch.bincount(bins.index_of(torch.tensor(y)), minlength=40).double()
+    return Histogram(bins, probs=counts / counts.sum()).expand((n,))
+
+
+class Marginal(BaseEstimator, RegressorMixin):
+    """Predicts the training targets' own histogram, whatever X."""
+
+    def fit(self, X, y):  # noqa: ARG002
+        self.y_ = np.asarray(y)
+        return self
+
+    def predict_dist(self, X):
+        return spread(self.y_, len(X))
+
+    def predict(self, X):
+        return np.full(len(X), self.y_.mean())
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(200, 2)), rng.gamma(2.0, size=200)
+
+
+def test_values_by_hand():
+    d = Histogram(
+        Bins([0.0, 1.0, 3.0]), probs=torch.tensor([[0.25, 0.75]] * 3).double()
+    )
+    y = [0.5, 2.0, 9.0]
+    assert metrics.pit(d, y).tolist() == [0.125, 0.625, 1.0]
+    expected = [-math.log(0.25), -math.log(0.375), math.inf]
+    torch.testing.assert_close(
+        metrics.log_score(d, y), torch.tensor(expected, dtype=torch.float64)
+    )
+    torch.testing.assert_close(metrics.crps(d, y), d.crps(torch.tensor(y)))
+
+
+def test_a_density_not_a_probability_is_scored():
+    # A pdf that forgets the bin width does not change when y changes its unit.
+    here = Histogram(Bins.uniform(0.0, 1.0, 10), logits=torch.zeros(1, 10))
+    there = Histogram(Bins.uniform(0.0, 1000.0, 10), logits=torch.zeros(1, 10))
+    gain = metrics.log_score(there, [500.0]) - metrics.log_score(here, [0.5])
+    assert gain.item() == pytest.approx(math.log(1000), rel=1e-6)
+
+
+def test_pinball_is_scikit_learns(data):
+    _, y = data
+    quantile = np.full_like(y, 1.3)
+    for level in (0.1, 0.5, 0.9):
+        ours = metrics.pinball(quantile, y, level=level).mean().item()
+        assert ours == pytest.approx(mean_pinball_loss(y, quantile, alpha=level))
+
+
+def test_the_mean_pinball_over_all_levels_is_half_the_crps():
+    # CRPS = 2 x the integral of the pinball loss over levels (midpoint rule, 4,000).
+    d = Histogram(Bins([0.0, 1.0, 3.0]), probs=torch.tensor([0.25, 0.75]).double())
+    levels = (torch.arange(4000, dtype=torch.float64) + 0.5) / 4000
+    y = torch.full((4000,), 1.7, dtype=torch.float64)
+    quantiles = d.icdf(levels)
+    losses = [
+        metrics.pinball(q, z, level=level.item()).item()
+        for q, z, level in zip(quantiles, y, levels, strict=True)
+    ]
+    assert 2 * np.mean(losses) == pytest.approx(d.crps(1.7).item(), rel=1e-5)
+
+
+def test_interval_score_coverage_and_width_by_hand():
+    lower, upper, y = [0.0, 0.0, 0.0, 1.0], [1.0, 1.0, 1.0, 1.0], [0.5, 1.0, 3.0, 0.0]
+    score = metrics.interval_score(lower, upper, y, coverage=0.9)
+    torch.testing.assert_close(score, torch.tensor([1.0, 1.0, 41.0, 20.0]).double())
+    assert metrics.covered(lower, upper, y).tolist() == [1.0, 1.0, 0.0, 0.0]
+    assert metrics.width(lower, upper).tolist() == [1.0, 1.0, 1.0, 0.0]
+
+
+def test_the_interval_score_is_the_sum_of_two_pinballs():
+    y = torch.linspace(-2, 3, 11).double()
+    lower, upper = torch.zeros(11).double(), torch.ones(11).double()
+    pinballs = metrics.pinball(lower, y, level=0.05) + metrics.pinball(
+        upper, y, level=0.95
+    )
+    score = metrics.interval_score(lower, upper, y, coverage=0.9)
+    torch.testing.assert_close(score, pinballs * 20)
+
+
+def test_the_true_distribution_is_calibrated(generator):
+    d = Histogram(Bins.uniform(0.0, 1.0, 8), logits=torch.randn(4000, 8).double())
+    y = d.sample(generator=generator)
+    # Binomial with n = 4,000: 0.9 +- 0.024 has P(fails) < 1e-6.
+    covered = metrics.covered(*d.interval(0.9), y).mean().item()
+    assert covered == pytest.approx(0.9, abs=0.024)
+    assert metrics.pit(d, y).mean().item() == pytest.approx(0.5, abs=0.024)
+
+
+@pytest.mark.parametrize("name", SCORERS)
+def test_scorers_work_in_cross_validation(name, data):
+    scores = cross_val_score(Marginal(), *data, scoring=SCORERS[name], cv=4)
+    assert scores.shape == (4,) and not np.isnan(scores).any()
+    if name.startswith("neg_"):
+        assert (scores < 0).all()
+    else:
+        assert ((scores > 0.7) & (scores <= 1)).all()
+
+
+def test_several_scorers_at_once(data):
+    finite = {name: SCORERS[name] for name in SCORERS if name != "neg_log_score"}
+    result = cross_validate(Marginal(), *data, scoring=finite, cv=2)
+    assert {f"test_{name}" for name in finite} <= set(result)
+
+
+def test_a_scorer_is_minus_the_mean_of_its_metric(data):
+    X, y = data
+    estimator = Marginal().fit(X, y)
+    values = metrics.crps(estimator.predict_dist(X), y)
+    assert SCORERS["neg_crps"](estimator, X, y) == pytest.approx(-values.mean().item())
+    weight = np.arange(200.0)
+    expected = -np.average(values.numpy(), weights=weight)
+    scored = SCORERS["neg_crps"](estimator, X, y, sample_weight=weight)
+    assert scored == pytest.approx(expected)
+
+
+def test_a_better_forecast_scores_higher(data):
+    X, y = data
+    estimator = Marginal().fit(X, y)
+    shifted = Marginal().fit(X, y + 3)
+    for name in ("neg_crps", "neg_pinball_90", "neg_interval_score_90"):
+        scorer = SCORERS[name]
+        assert scorer(estimator, X, y) > scorer(shifted, X, y)
+
+
+def test_a_scorer_survives_pickling_to_other_processes():
+    for scorer in SCORERS.values():
+        assert pickle.loads(pickle.dumps(scorer)) == scorer
+
+
+def test_own_metrics_become_scorers(data):
+    X, y = data
+    absolute = Scorer(lambda d, y: (d.median - y).abs())
+    assert absolute(Marginal().fit(X, y), X, y) < 0
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (
+            lambda d: metrics.crps(d, torch.zeros(3, 1)),
+            r"y must have shape \(3,\) like the distribution, got shape \(3, 1\)",
+        ),
+        (lambda d: metrics.log_score(d, 0.0), "y must have shape"),
+        (lambda d: metrics.pit(d, [0.0, 1.0]), r"got shape \(2,\)"),
+        (lambda d: metrics.pinball([0, 1], [0], level=0.5), "y must have shape"),
+        (lambda d: metrics.pinball([0], [0], level=1.0), "level must lie between"),
+        (
+            lambda d: metrics.interval_score([0], [1], [0, 1], coverage=0.5),
+            "y must have shape",
+        ),
+        (lambda d: metrics.covered([0], [1, 2], [0]), "upper must have shape"),
+    ],
+)
+def test_nothing_is_broadcast(make, sentence):
+    d = Histogram(Bins.uniform(0, 1, 4), logits=torch.zeros(3, 4))
+    with pytest.raises(ValueError, match=sentence):
+        make(d)
