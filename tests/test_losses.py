@@ -316,26 +316,43 @@ def test_autocast_evaluates_the_loss_in_float32(options, generator):
 
 
 @all_kinds
-def test_large_batches_are_evaluated_in_pieces_with_the_same_result(
-    options, generator, monkeypatch
+@pytest.mark.parametrize("pieces_above", [24, 10**9], ids=["in pieces", "in one"])
+def test_the_shortcut_has_the_gradient_of_plain_autograd(
+    options, pieces_above, generator, monkeypatch
 ):
-    monkeypatch.setattr(losses, "_PIECES_ABOVE", 64)  # pieces of one row
+    monkeypatch.setattr(losses, "_PIECES_ABOVE", pieces_above)
     logits, y = case(generator, 5, 4)
+    logits.requires_grad_()
     weight = torch.rand(5, 4, dtype=torch.float64)
     loss = HistogramLoss(LOSS_BINS, **options, reduction="none")
-    logits.requires_grad_()
-    pieces = loss(logits, y)
-    (gradient,) = torch.autograd.grad(
-        (pieces * weight).sum(), logits, retain_graph=True
-    )
-    (again,) = torch.autograd.grad((pieces * weight).sum(), logits)
-    monkeypatch.setattr(losses, "_PIECES_ABOVE", 10**9)
-    whole = loss(logits, y)
-    (expected,) = torch.autograd.grad((whole * weight).sum(), logits)
-    torch.testing.assert_close(pieces, whole)
-    torch.testing.assert_close(gradient, expected)
-    torch.testing.assert_close(again, expected)
-    assert type(pieces.grad_fn).__name__ == "_InPiecesBackward"
+
+    def gradients(values):
+        total = (values * weight).sum()
+        # Twice: the second time the gradient that was handed out is found anew.
+        return [
+            torch.autograd.grad(total, logits, retain_graph=True)[0] for _ in range(2)
+        ]
+
+    short = loss(logits, y)
+    first, second = gradients(short)
+    monkeypatch.setattr(losses, "_knows_its_gradient", lambda *_: False)
+    plain = loss(logits, y)
+    expected, _ = gradients(plain)
+    assert type(plain.grad_fn).__name__ != "_WithGradientBackward"
+    torch.testing.assert_close(short, plain)
+    torch.testing.assert_close(first, expected)
+    torch.testing.assert_close(second, expected)
+
+
+def test_a_large_batch_takes_the_shortcut_and_a_small_dense_one_does_not():
+    small = torch.zeros(2, 12, requires_grad=True)
+    y = torch.zeros(2)
+    p = targets.gaussian(y, LOSS_BINS, sigma=0.5)
+    names = [
+        type(losses.histogram_loss(small, p).grad_fn).__name__,
+        type(HistogramLoss(LOSS_BINS, reduction="none")(small, y).grad_fn).__name__,
+    ]
+    assert names == ["NegBackward0", "_WithGradientBackward"]
 
 
 def test_pieces_differentiate_twice(generator, monkeypatch):
@@ -345,6 +362,18 @@ def test_pieces_differentiate_twice(generator, monkeypatch):
     logits.requires_grad_()
     assert gradcheck(lambda out: losses.histogram_loss(out, target_probs), logits)
     assert gradgradcheck(lambda out: losses.histogram_loss(out, target_probs), logits)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4, -1e4])
+def test_the_shortcut_is_as_stable_as_log_softmax(offset):
+    # Far from zero, and with one logit towering over the rest.
+    logits = torch.zeros(3, 12) + offset
+    logits[1, 0] += 1e4
+    logits[2, 5] -= 1e4
+    y = torch.tensor([0.0, 2.9, 1.0])
+    loss = HistogramLoss(LOSS_BINS, reduction="none")
+    expected = loss(logits, y)  # no gradient, no shortcut
+    torch.testing.assert_close(loss(logits.requires_grad_(), y), expected)
 
 
 def test_gradients_reach_y_and_target_probs_if_they_ask_for_them(generator):

@@ -45,13 +45,12 @@ class Window(NamedTuple):
     """The part of a target vector that is not zero: m of its k entries."""
 
     indices: Tensor  # (..., m), which bins
-    masses: Tensor  # (..., m), in proportion to their probabilities
-    total: Tensor  # (...), the sum of the masses
+    probs: Tensor  # (..., m), their probabilities
 
     def dense(self, n_bins: int) -> Tensor:  # (..., k)
-        """Return the whole vector, summing to one."""
+        """Return the whole vector."""
         # Float32 differences of a CDF may round to the wrong side of zero.
-        probs = (self.masses / self.total.unsqueeze(-1)).clamp(min=0)
+        probs = self.probs.clamp(min=0)
         zeros = probs.new_zeros(*probs.shape[:-1], n_bins)
         return zeros.scatter(-1, self.indices, probs)
 
@@ -264,8 +263,8 @@ class OneBinWindows:
         """Return the window of each y."""
         y = y.to(self._inner.dtype).contiguous()
         index = torch.bucketize(y, self._inner, right=True)  # (...)
-        one = torch.ones_like(index, dtype=self._dtype)  # (...)
-        return Window(index.unsqueeze(-1), one.unsqueeze(-1), one)
+        index = index.unsqueeze(-1)  # (..., 1)
+        return Window(index, torch.ones_like(index, dtype=self._dtype))
 
 
 class ProjectedWindows:
@@ -285,7 +284,6 @@ class ProjectedWindows:
         return Window(
             torch.stack([lower, lower + 1], dim=-1),
             torch.stack([1 - share, share], dim=-1),
-            torch.ones_like(share),
         )
 
 
@@ -339,10 +337,9 @@ class GaussianWindows:
         if self._width is not None:
             place = (y - self._low) / self._width  # (...), in bins
             # A start that rounding moves by one bin changes mass beyond reach only.
-            start = (place.detach() - self._reach / self._width).floor()
-            start = start.clamp(0, self._n_starts - 1)
+            start = (place.detach() - self._reach / self._width).clamp(min=0).long()
+            start = start.clamp(max=self._n_starts - 1)  # (...)
             place = (place - start).to(self._dtype)  # (...), from the window's start
-            start = start.long()
             borders, unit = self._borders, self._unit / self._width  # (m + 1,)
         else:
             begin = (y - self._reach).contiguous()
@@ -350,12 +347,10 @@ class GaussianWindows:
             place = (y - _entries(self._firsts, start)).to(self._dtype)
             borders, unit = _entries(self._borders, start), self._unit
         z = torch.sub(borders, place.unsqueeze(-1), alpha=1 / unit)  # (..., m + 1)
-        cdf = torch.erf(z)
-        return Window(
-            _entries(self._indices, start),
-            cdf[..., 1:] - cdf[..., :-1],
-            cdf[..., -1] - cdf[..., 0],
-        )
+        # In place where nobody looks back: fresh memory costs more than the arithmetic.
+        cdf = z.erf() if z.requires_grad or not has_values(z) else z.erf_()
+        probs = cdf.diff(dim=-1) / (cdf[..., -1:] - cdf[..., :1])  # (..., m)
+        return Window(_entries(self._indices, start), probs)
 
 
 def _entries(table: Tensor, index: Tensor) -> Tensor:
