@@ -267,9 +267,8 @@ class Explanation:
         width = self.widest_bin
 
         def row(name: str, value: float | None, note: str = "") -> str:
-            if value is None:
-                return f"{name:<34}{'no closed form':>14}  {note}".rstrip()
-            return f"{name:<34}{value:>14.4g}  {note}".rstrip()
+            shown = "no closed form" if value is None else f"{value:.4g}"
+            return f"{name:<34}{shown:>14}  {note}".rstrip()
 
         def in_bins(value: float | None) -> str:
             return "" if value is None else f"{value / width:.2g} of the widest bin"

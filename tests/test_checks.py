@@ -1,0 +1,72 @@
+"""One form for every complaint: the argument, the requirement, the value."""
+
+import math
+
+import pytest
+import torch
+from torch.func import vmap
+
+from histreg import _checks
+
+
+@pytest.mark.parametrize(
+    ("check", "sentence"),
+    [
+        (
+            lambda: _checks.check_choice("kind", "c", ("a", "b")),
+            "kind must be one of 'a', 'b', got kind='c'",
+        ),
+        (
+            lambda: _checks.check_positive("sigma", -1.0),
+            "sigma must be finite and positive, got sigma=-1.0",
+        ),
+        (
+            lambda: _checks.check_fraction("coverage", 90),
+            "coverage must lie between 0 and 1, got coverage=90",
+        ),
+        (
+            lambda: _checks.check_count("n_bins", True, at_least=1),
+            "n_bins must be a whole number of at least 1, got n_bins=True",
+        ),
+        (
+            lambda: _checks.check_shape(
+                "y", torch.zeros(3, 1), (3,), because="like the logits"
+            ),
+            "y must have shape (3,) like the logits, got shape (3, 1)",
+        ),
+        (
+            lambda: _checks.check_finite("y", torch.tensor([0.0, math.nan, math.inf])),
+            "y must be finite, got 2 of 3 values that are not, the first nan",
+        ),
+    ],
+)
+def test_a_complaint_names_argument_requirement_and_value(check, sentence):
+    with pytest.raises(ValueError) as error:
+        check()
+    assert str(error.value) == sentence
+
+
+def test_values_are_there_to_read_unless_compiling_or_mapping():
+    seen = []
+
+    def look(y):
+        seen.append((_checks.has_values(y), _checks.is_free_to_read(y)))
+        return y + 1
+
+    look(torch.zeros(2))
+    vmap(look)(torch.zeros(2))
+    assert seen == [(True, True), (False, False)]
+
+
+def test_reading_waits_for_no_device():
+    assert not _checks.is_free_to_read(torch.zeros(2, device="meta"))
+
+
+def test_a_compiled_function_is_not_looked_into():
+    torch.compiler.reset()
+
+    @torch.compile(backend="eager", fullgraph=True)
+    def look(y):
+        return y + (1.0 if _checks.has_values(y) else 2.0)
+
+    assert look(torch.zeros(())).item() == 2.0
