@@ -354,6 +354,59 @@ def test_samples_lead_and_values_broadcast(dtype):
     assert single.icdf(torch.rand(4, 2)).shape == (4, 2)
 
 
+def test_the_mean_over_uneven_bins_is_in_units_of_y(dtype, close):
+    # symexp(E[symlog y]) of half 0 and half 100 would be 9.05.
+    bins = Bins([-0.5, 0.5, 10.0, 99.5, 100.5])
+    d = Histogram(bins, probs=torch.tensor([0.5, 0.0, 0.0, 0.5], dtype=dtype))
+    close(d.mean, 50.0)
+
+
+@names
+def test_everything_stays_on_the_device_of_the_parameters(name):
+    # A tensor left on the CPU cannot meet one on the device without values.
+    here = distributions(torch.float32)[name]
+    d = Histogram(here.bins, logits=here.logits.to("meta"))
+    y = torch.zeros(d.batch_shape, device="meta")
+    results = [
+        d.mean,
+        d.variance,
+        d.median,
+        d.mode,
+        d.entropy(),
+        d.cdf(y),
+        d.log_prob(y),
+        d.crps(y),
+        d.prob(0.0, 1.0),
+        d.icdf(0.3),
+        d.sample(),
+        *d.interval(0.9),
+        *d.interval(0.9, "shortest"),
+        Histogram.mixture([d, d]).mean,
+        kl_divergence(d, d),
+    ]
+    for result in results:
+        assert result.device.type == "meta" and result.shape == d.batch_shape
+
+
+@names
+def test_a_device_without_float64_gets_float32(name, monkeypatch):
+    expected = distributions(torch.float64)[name]
+    for module in ("bins", "distribution"):
+        monkeypatch.setattr(f"histreg.{module}.float64_on", lambda _: torch.float32)
+    d = Histogram(expected.bins, probs=expected.probs.float())
+    assert d._cdf_at_borders.dtype == torch.float32
+    span = d.bins.high - d.bins.low
+    # What float32 leaves of a place, and of a quantile where there is density.
+    place = 1e-5 * span + 2e-7 * abs(d.bins.high)
+    y = d.bins.low + 0.4321 * span
+    torch.testing.assert_close(d.mean.double(), expected.mean, rtol=0, atol=place)
+    torch.testing.assert_close(d.crps(y).double(), expected.crps(y), rtol=0, atol=place)
+    steepest = (expected.probs / expected.bins.widths).max().item()
+    error = (d.cdf(y).double() - expected.cdf(y)).abs().max()
+    assert error <= place * steepest + 1e-6
+    assert bool(d.icdf(0.3).isfinite().all())
+
+
 def test_an_empty_batch_is_fine():
     d = Histogram(BINS["even"], logits=torch.zeros(0, 16))
     assert d.mean.shape == d.median.shape == d.crps(torch.zeros(0)).shape == (0,)

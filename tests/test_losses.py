@@ -458,6 +458,30 @@ def test_casting_the_module_does_not_round_its_bins():
         assert cast.bins == BINS["far away"]
 
 
+@all_kinds
+def test_the_module_follows_to_a_device(options):
+    # A table left on the CPU cannot meet a tensor on the device without values.
+    loss = HistogramLoss(LOSS_BINS, **options).to("meta")
+    logits = torch.zeros(3, 12, device="meta", requires_grad=True)
+    value = loss(logits, torch.zeros(3, device="meta"))
+    assert value.device.type == "meta" and value.shape == ()
+    value.backward()
+    back = loss.to_empty(device="cpu")
+    logits, y = torch.randn(3, 12), torch.rand(3)
+    expected = HistogramLoss(LOSS_BINS, **options)(logits, y)
+    assert torch.equal(back(logits, y), expected)
+
+
+@all_kinds
+def test_a_device_without_float64_gets_float32(options, monkeypatch):
+    logits, y = torch.randn(9, 12), torch.linspace(-1, 3, 9)
+    expected = HistogramLoss(LOSS_BINS, **options)(logits, y)
+    for module in ("bins", "targets", "losses"):
+        monkeypatch.setattr(f"histreg.{module}.float64_on", lambda _: torch.float32)
+    loss = HistogramLoss(LOSS_BINS, **options)
+    torch.testing.assert_close(loss(logits, y), expected, rtol=1e-4, atol=1e-5)
+
+
 def test_several_targets_have_their_own_bins(generator):
     columns = [Bins.uniform(0.0, 1.0, 20), Bins.uniform(-500.0, 500.0, 20)]
     logits = torch.randn(6, 2, 20, generator=generator)

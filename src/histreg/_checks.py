@@ -51,6 +51,7 @@ def has_values(tensor: Tensor) -> bool:
     """Whether there are values to look at: not while compiling or under vmap."""
     return (
         not torch.compiler.is_compiling()
+        and tensor.device.type != "meta"
         # There is no public name for "inside a torch.func transform".
         and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
     )

@@ -268,6 +268,16 @@ class Bins:
         )
 
 
+def entries(table: Tensor, index: Tensor) -> Tensor:
+    """Return ``table[index]``, entry by entry of the first dimension.
+
+    Indexing by brackets takes three times as long, and of a scalar index it reads the
+    value, which waits for a device and fails under ``torch.func.vmap``.
+    """
+    chosen = table.index_select(0, index.flatten())
+    return chosen.view(index.shape + table.shape[1:])
+
+
 def as_float64(values: ArrayLike | Tensor) -> Tensor:
     """Return a new float64 CPU tensor of a tensor, array, frame column or list."""
     if isinstance(values, Tensor):

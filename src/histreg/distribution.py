@@ -13,7 +13,7 @@ from torch.distributions.kl import register_kl
 from torch.distributions.utils import lazy_property
 
 from histreg._checks import check_choice, check_fraction, has_values, is_free_to_read
-from histreg.bins import Bins, float64_on
+from histreg.bins import Bins, entries, float64_on
 
 
 class Histogram(Distribution):
@@ -135,7 +135,7 @@ class Histogram(Distribution):
         _, widths = self._geometry()
         density = self.logits - widths.log().to(self.logits.dtype)
         middle, centers = self._centered()
-        return centers[density.argmax(dim=-1)] + middle
+        return entries(centers, density.argmax(dim=-1)) + middle
 
     def entropy(self) -> Tensor:  # (...)
         """Return the differential entropy, in nats."""
@@ -219,7 +219,7 @@ class Histogram(Distribution):
         # A bin found by the search has mass; the bound only keeps gradients finite.
         smallest = torch.finfo(cdf.dtype).tiny
         share = (q - below) / (above - below).clamp(min=smallest)
-        return borders[index] + widths[index] * share.clamp(0, 1)
+        return entries(borders, index) + entries(widths, index) * share.clamp(0, 1)
 
     def interval(
         self, coverage: float, method: str = "central"
@@ -325,7 +325,7 @@ class Histogram(Distribution):
         index = index.expand(shape)
         below, above = self._gather_cdf(index)
         at_y = torch.lerp(below, above, share)
-        width = widths[index]
+        width = entries(widths, index)
         own_bin = width * (
             share * _thirds(below, at_y) + (1 - share) * _thirds(1 - at_y, 1 - above)
         )
@@ -433,7 +433,7 @@ class Histogram(Distribution):
         borders, widths = self._geometry()
         y = y.clamp(self.bins.low, self.bins.high)
         index = self.bins.index_of(y)
-        return index, (y - borders[index]) / widths[index]
+        return index, (y - entries(borders, index)) / entries(widths, index)
 
     def _gather_cdf(self, index: Tensor) -> tuple[Tensor, Tensor]:
         """Return the CDF at the lower and upper border of the bin of each value."""

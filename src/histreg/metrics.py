@@ -193,6 +193,10 @@ def _covered_90(distribution: Histogram, y: Tensor) -> Tensor:
     return covered(*distribution.interval(0.9), y)
 
 
+def _width_90(distribution: Histogram, y: Tensor) -> Tensor:  # noqa: ARG001
+    return width(*distribution.interval(0.9))
+
+
 def _pinball_90(distribution: Histogram, y: Tensor) -> Tensor:
     return pinball(distribution.icdf(0.9), y, level=0.9)
 
@@ -203,6 +207,7 @@ SCORERS = MappingProxyType(
         "neg_log_score": Scorer(log_score),
         "neg_pinball_90": Scorer(_pinball_90),
         "neg_interval_score_90": Scorer(_interval_score_90),
+        "neg_width_90": Scorer(_width_90),
         # The share of y inside: to be compared with 0.9, not to be maximised.
         "coverage_90": Scorer(_covered_90, sign=1),
     }

@@ -36,7 +36,7 @@ from histreg._checks import (
     has_values,
     is_free_to_read,
 )
-from histreg.bins import Bins, float64_on
+from histreg.bins import Bins, entries, float64_on
 
 OUT_OF_RANGE = ("clip", "truncate", "error")
 
@@ -279,7 +279,7 @@ class ProjectedWindows:
         """Return the window of each y."""
         y = y.to(self._centers.dtype).clamp(self._low, self._high).contiguous()
         lower = torch.bucketize(y, self._centers[1:-1], right=True)  # (...)
-        left, right = _entries(self._centers, lower), _entries(self._centers, lower + 1)
+        left, right = entries(self._centers, lower), entries(self._centers, lower + 1)
         share = ((y - left) / (right - left)).to(self._dtype)  # (...), of the upper one
         return Window(
             torch.stack([lower, lower + 1], dim=-1),
@@ -344,19 +344,13 @@ class GaussianWindows:
         else:
             begin = (y - self._reach).contiguous()
             start = torch.bucketize(begin, self._firsts[1:], right=True)  # (...)
-            place = (y - _entries(self._firsts, start)).to(self._dtype)
-            borders, unit = _entries(self._borders, start), self._unit
+            place = (y - entries(self._firsts, start)).to(self._dtype)
+            borders, unit = entries(self._borders, start), self._unit
         z = torch.sub(borders, place.unsqueeze(-1), alpha=1 / unit)  # (..., m + 1)
         # In place where nobody looks back: fresh memory costs more than the arithmetic.
         cdf = z.erf() if z.requires_grad or not has_values(z) else z.erf_()
         probs = cdf.diff(dim=-1) / (cdf[..., -1:] - cdf[..., :1])  # (..., m)
-        return Window(_entries(self._indices, start), probs)
-
-
-def _entries(table: Tensor, index: Tensor) -> Tensor:
-    """Return ``table[index]``, in a third of the time, and of a scalar under vmap."""
-    rows = table.index_select(0, index.flatten())
-    return rows.view(index.shape + table.shape[1:])
+        return Window(entries(self._indices, start), probs)
 
 
 def _truncated_gaussian(y: Tensor, bins: Bins, sigma: float | Tensor) -> Tensor:
@@ -380,7 +374,9 @@ def _truncated_gaussian(y: Tensor, bins: Bins, sigma: float | Tensor) -> Tensor:
     z = (borders - nearest) / sigma  # (..., k + 1)
     inside = normal_mass(z[..., :-1], z[..., 1:])  # (..., k)
 
-    distance = ((y - nearest).abs() / sigma).clamp(max=1e150)  # (..., 1)
+    # Bounded so that its square is finite; long before, all is in the end bin.
+    farthest = math.sqrt(torch.finfo(wide).max)
+    distance = ((y - nearest).abs() / sigma).clamp(max=farthest)  # (..., 1)
     from_end = torch.where(y < bins.low, borders - bins.low, bins.high - borders)
     from_end = from_end / sigma  # (..., k + 1)
     root2 = math.sqrt(2)
