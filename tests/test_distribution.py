@@ -413,6 +413,26 @@ def test_an_empty_batch_is_fine():
     assert d.interval(0.9, "shortest")[0].shape == (0,)
 
 
+@names
+def test_quantiles_are_levels_in_front_whatever_the_batch(name, dtype):
+    d = distributions(dtype)[name]
+    levels = [0.1, 0.5, 0.9]
+    quantiles = d.quantiles(levels)
+    assert quantiles.shape == (3, *d.batch_shape)
+    for row, level in zip(quantiles, levels, strict=True):
+        assert torch.equal(row, d.icdf(level))
+
+
+def test_a_distribution_can_be_detached_and_moved():
+    logits = torch.randn(3, 16, requires_grad=True)
+    d = Histogram(BINS["even"], logits=logits)
+    assert d.mean.requires_grad and not d.detach().mean.requires_grad
+    assert d.detach().mean.numpy().shape == (3,)
+    assert d.to(torch.float64).mean.dtype == torch.float64
+    assert d.to("meta").mean.device.type == "meta"
+    torch.testing.assert_close(d.to(torch.float64).probs.float(), d.probs)
+
+
 def test_quantiles_of_many_rows_search_each_row_once():
     # 9 levels of 100,000 rows of 100 bins: the search must not repeat the rows.
     d = Histogram(Bins.around(0.0, 1.0), logits=torch.randn(100_000, 100))

@@ -111,14 +111,18 @@ def test_the_head_compiles_without_a_graph_break():
 
 def test_a_wrong_number_of_bins_is_refused_when_loading():
     head = HistogramHead(4, BINS["even"])
-    with pytest.raises(RuntimeError, match="size mismatch"):
+    with pytest.raises(
+        ValueError, match="must hold 1 x 16 bins, as many as the module"
+    ):
         head.load_state_dict(HistogramHead(4, BINS["two"]).state_dict())
+    assert head.bins == BINS["even"]  # as it was
 
 
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
         (lambda b: HistogramHead(0, b), "in_features must be a whole number of at"),
+        (lambda b: HistogramHead(b, 8), "in_features must be a whole number of at"),
         (lambda b: HistogramHead(4, b, n_targets=0), "n_targets must be a whole"),
         (lambda b: HistogramHead(4, [b, b], n_targets=2), "n_targets goes with one"),
         (lambda b: HistogramHead(4, [b, BINS["two"]]), r"n_bins, got \[2, 16\]"),

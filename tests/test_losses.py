@@ -435,6 +435,40 @@ def test_the_loss_of_a_state_is_that_of_its_saver():
     assert torch.equal(restored(logits, y), saved(logits, y))
 
 
+def test_a_state_that_does_not_fit_is_refused_and_changes_nothing():
+    loss = HistogramLoss(BINS["even"])
+    for other in (
+        HistogramLoss(Bins.uniform(0, 1, 20)),
+        HistogramLoss(BINS["even"], "one_bin"),
+        HistogramLoss([BINS["even"]] * 2),
+    ):
+        with pytest.raises(ValueError, match="the saved state must"):
+            loss.load_state_dict(other.state_dict())
+        assert loss.bins == BINS["even"] and loss.sigma == 0.5
+
+
+def test_printing_the_loss_tells_its_settings():
+    assert "sigma=0.5, out_of_range=clip" in str(HistogramLoss(BINS["even"]))
+    assert "epsilon=0.2" in str(HistogramLoss(BINS["even"], "uniform", epsilon=0.2))
+
+
+def test_each_target_may_have_its_own_sigma():
+    columns = [BINS["uneven"], Bins(BINS["uneven"].borders * 1e6)]
+    loss = HistogramLoss(columns, sigma=[0.5, 0.5e6], reduction="none")
+    y = torch.tensor([[0.7, 0.7e6]], dtype=torch.float64)
+    first, second = loss(torch.randn(6).expand(1, 2, 6), y)[0]
+    assert first.item() == pytest.approx(second.item(), rel=1e-6)
+
+
+def test_the_warning_points_at_the_line_that_called():
+    loss = HistogramLoss(LOSS_BINS)
+    several = HistogramLoss([LOSS_BINS] * 2)
+    with pytest.warns(UserWarning, match="outside the bins") as caught:
+        loss(torch.zeros(1, 12), torch.tensor([99.0]))
+        several(torch.zeros(1, 2, 12), torch.full((1, 2), 99.0))
+    assert [warning.filename for warning in caught] == [__file__] * 2
+
+
 def test_the_state_goes_through_files_without_pickle():
     model = torch.nn.ModuleDict({"loss": HistogramLoss(BINS["even"])})
     copy_ = torch.nn.ModuleDict({"loss": HistogramLoss(Bins.uniform(0, 1, 16))})
@@ -521,6 +555,9 @@ def test_a_network_learns_the_line_it_is_shown(generator):
         (lambda b: HistogramLoss(b, out_of_range="x"), "out_of_range must be one of"),
         (lambda b: HistogramLoss(b, sigma=0.0), "sigma must be finite and positive"),
         (lambda b: HistogramLoss(b, sigma_in_bins=-1), "sigma_in_bins must be finite"),
+        (lambda b: HistogramLoss(b, sigma=1.0, sigma_in_bins=1.0), "one of them"),
+        (lambda b: HistogramLoss(b, "one_bin", sigma=1.0), "none for others"),
+        (lambda b: HistogramLoss(b, sigma=[1.0, 2.0]), r"one per target \(1\)"),
         (lambda b: HistogramLoss(b, "uniform"), "epsilon goes with target"),
         (lambda b: HistogramLoss(b, epsilon=0.1), "epsilon goes with target"),
         (lambda b: HistogramLoss(b, "uniform", epsilon=2.0), r"lie in \[0, 1\]"),
@@ -571,5 +608,15 @@ def test_bad_input_gets_one_sentence(make, sentence):
 
 
 def test_bins_must_be_bins():
-    with pytest.raises(TypeError, match="bins must be a Bins or a sequence of Bins"):
-        HistogramLoss([1.0, 2.0])
+    for wrong in ([1.0, 2.0], 100, []):
+        with pytest.raises(TypeError, match="bins must be a Bins or a sequence of Bi"):
+            HistogramLoss(wrong)
+
+
+@pytest.mark.parametrize("wrong", [0, 1, 2], ids=["logits", "y", "weight"])
+def test_arrays_are_refused_by_name(wrong):
+    arguments = [torch.zeros(3, 12), torch.zeros(3), torch.ones(3)]
+    arguments[wrong] = arguments[wrong].numpy()
+    name = ["logits", "y", "weight"][wrong]
+    with pytest.raises(TypeError, match=f"{name} must be a Tensor, got ndarray"):
+        HistogramLoss(LOSS_BINS)(*arguments)

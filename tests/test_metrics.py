@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 import torch
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.linear_model import LinearRegression
 from sklearn.metrics import mean_pinball_loss
-from sklearn.model_selection import cross_val_score, cross_validate
+from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from histreg import Bins, Histogram, metrics
 from histreg.metrics import SCORERS, Scorer
@@ -144,6 +147,27 @@ def test_a_better_forecast_scores_higher(data):
     for name in ("neg_crps", "neg_pinball_90", "neg_interval_score_90"):
         scorer = SCORERS[name]
         assert scorer(estimator, X, y) > scorer(shifted, X, y)
+
+
+def test_scorers_see_through_pipelines_and_searches(data):
+    X, y = data
+    scorer = SCORERS["neg_crps"]
+    plain = cross_val_score(Marginal(), X, y, scoring=scorer, cv=2)
+    pipeline = make_pipeline(StandardScaler(), Marginal())
+    piped = cross_val_score(pipeline, X, y, scoring=scorer, cv=2)
+    assert piped.tolist() == plain.tolist()
+    search = GridSearchCV(pipeline, {"standardscaler__with_mean": [True, False]}, cv=2)
+    assert scorer(search.fit(X, y), X, y) < 0
+    with pytest.raises(TypeError, match=r"predict_dist.* LinearRegression"):
+        scorer(LinearRegression(), X, y)
+
+
+def test_metrics_are_float64_without_gradients():
+    d = Histogram(Bins.uniform(0, 1, 4), logits=torch.zeros(3, 4, requires_grad=True))
+    y = torch.rand(3)
+    for metric in (metrics.crps, metrics.log_score, metrics.pit):
+        values = metric(d, y)
+        assert values.dtype == torch.float64 and not values.requires_grad
 
 
 def test_a_scorer_survives_pickling_to_other_processes():

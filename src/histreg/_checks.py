@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
+from numbers import Real
 
 import torch
 from torch import Tensor
@@ -30,16 +31,27 @@ def check_fraction(name: str, value: float) -> None:
 
 def check_count(name: str, value: int, *, at_least: int) -> None:
     """Raise unless ``value`` is a whole number of at least ``at_least``."""
-    if isinstance(value, bool) or int(value) != value or value < at_least:
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_number or int(value) != value or value < at_least:
         raise ValueError(
             f"{name} must be a whole number of at least {at_least}, got {name}={value}"
+        )
+
+
+def check_tensor(name: str, value: object) -> None:
+    """Raise unless ``value`` is a Tensor."""
+    if not isinstance(value, Tensor):
+        raise TypeError(
+            f"{name} must be a Tensor, got {type(value).__name__}; "
+            f"torch.as_tensor({name}) makes one"
         )
 
 
 def check_shape(
     name: str, tensor: Tensor, shape: Sequence[int], *, because: str
 ) -> None:
-    """Raise unless ``tensor`` has exactly this shape; nothing is ever broadcast."""
+    """Raise unless it is a Tensor of exactly this shape; nothing is broadcast."""
+    check_tensor(name, tensor)
     if tuple(tensor.shape) != tuple(shape):
         raise ValueError(
             f"{name} must have shape {tuple(shape)} {because}, "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
@@ -172,7 +172,9 @@ class Bins:
     ) -> Bins:
         """Return `around` the smallest and the largest of the training targets ``y``.
 
-        ``y`` may be any non-empty array of finite numbers, constant ones included.
+        ``y`` may be any non-empty array of finite numbers, constant ones included. All
+        its entries share the bins; for columns of different scales make one each:
+        ``[Bins.of(column) for column in y.T]``.
 
         Examples
         --------
@@ -291,9 +293,12 @@ def checked_bins(bins: Bins | Sequence[Bins]) -> Bins | tuple[Bins, ...]:
     """Return one Bins as it is, several as a tuple, if they count the same."""
     if isinstance(bins, Bins):
         return bins
-    bins = tuple(bins)
+    bins = tuple(bins) if isinstance(bins, Iterable) else (bins,)
     if not bins or not all(isinstance(each, Bins) for each in bins):
-        raise TypeError(f"bins must be a Bins or a sequence of Bins, got {bins!r}")
+        raise TypeError(
+            "bins must be a Bins or a sequence of Bins (Bins.of(y) makes one), "
+            f"got {bins!r}"
+        )
     counts = {each.n_bins for each in bins}
     if len(counts) > 1:
         raise ValueError(
@@ -306,11 +311,12 @@ def restored_bins(
     current: Bins | tuple[Bins, ...], borders: Tensor
 ) -> Bins | tuple[Bins, ...]:
     """Return saved borders (m, k + 1) in the form of the bins they replace."""
-    n_targets = 1 if isinstance(current, Bins) else len(current)
-    if borders.dim() != 2 or len(borders) != n_targets:
+    each = (current,) if isinstance(current, Bins) else current
+    expected = (len(each), each[0].n_bins + 1)
+    if borders.shape != expected:
         raise ValueError(
-            f"the saved state must hold bins for {n_targets} targets, "
-            f"got shape {tuple(borders.shape)}"
+            f"the saved state must hold {len(each)} x {each[0].n_bins} bins, as many "
+            f"as the module it goes into, got shape {tuple(borders.shape)} of borders"
         )
     saved = tuple(Bins(row) for row in borders)
     return saved[0] if isinstance(current, Bins) else saved

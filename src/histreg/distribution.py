@@ -12,7 +12,13 @@ from torch.distributions import Distribution, constraints
 from torch.distributions.kl import register_kl
 from torch.distributions.utils import lazy_property
 
-from histreg._checks import check_choice, check_fraction, has_values, is_free_to_read
+from histreg._checks import (
+    check_choice,
+    check_fraction,
+    check_tensor,
+    has_values,
+    is_free_to_read,
+)
 from histreg.bins import Bins, entries, float64_on
 
 
@@ -191,8 +197,7 @@ class Histogram(Distribution):
         Parameters
         ----------
         value : Tensor that broadcasts with (...), or float
-            Levels in [0, 1]. For m levels of each of n histograms, give shape (m, 1);
-            the result is (m, n).
+            Levels in [0, 1], one for each histogram; for several of each, `quantiles`.
         """
         q = self._as_values("value", value)
         if has_values(q) and not bool(((q >= 0) & (q <= 1)).all()):
@@ -204,6 +209,28 @@ class Histogram(Distribution):
         q = q.expand(shape).reshape(n_levels, *batch).movedim(0, -1)  # (..., m)
         y = self._quantiles(q, self._cdf_at_borders.expand(*batch, -1))
         return y.movedim(-1, 0).reshape(shape).to(self.probs.dtype)
+
+    def quantiles(self, levels: Sequence[float] | Tensor) -> Tensor:
+        """Return several quantiles of every histogram, whatever the batch shape.
+
+        Parameters
+        ----------
+        levels : sequence of m floats in [0, 1]
+
+        Returns
+        -------
+        Tensor of shape (m, ...)
+
+        Examples
+        --------
+        >>> d = Histogram(Bins([0.0, 1.0, 3.0]), probs=torch.tensor([[0.5, 0.5]] * 2))
+        >>> d.quantiles([0.25, 0.75])
+        tensor([[0.5000, 0.5000],
+                [2.0000, 2.0000]])
+        """
+        # Made here in float64: a level of float32 would move a far quantile.
+        levels = torch.as_tensor(levels, dtype=torch.float64)
+        return self.icdf(levels.view(-1, *[1] * len(self.batch_shape)))
 
     def _quantiles(self, q: Tensor, cdf: Tensor) -> Tensor:
         """Return quantiles of each histogram: q (..., m), cdf (..., k + 1) -> (..., m).
@@ -247,9 +274,7 @@ class Histogram(Distribution):
         check_choice("method", method, ("central", "shortest"))
         if method == "central":
             tail = (1 - coverage) / 2
-            # Made here in float64: a level of float32 would move a far quantile.
-            levels = torch.tensor([tail, 1 - tail], dtype=torch.float64)
-            lower, upper = self.icdf(levels.view(2, *[1] * len(self.batch_shape)))
+            lower, upper = self.quantiles([tail, 1 - tail])
             return lower, upper
         # Between borders the length is linear in the position, so the shortest
         # interval begins or ends on a border: 2 (k + 1) candidates.
@@ -393,6 +418,16 @@ class Histogram(Distribution):
         new = self._get_checked_instance(Histogram, _instance)
         return self._reshaped(lambda each: each.expand(*batch_shape, -1), new)
 
+    def detach(self) -> Histogram:
+        """Return the same distribution without gradients."""
+        return self._reshaped(Tensor.detach, Histogram.__new__(Histogram))
+
+    def to(self, *args: Any, **kwargs: Any) -> Histogram:
+        """Return the same distribution on another device or in another float type."""
+        return self._reshaped(
+            lambda each: each.to(*args, **kwargs), Histogram.__new__(Histogram)
+        )
+
     def __getitem__(self, index: Any) -> Histogram:
         """Return some of the batch: ``d[0]``, ``d[:, 3]``, ``d[mask]``."""
         index = index if isinstance(index, tuple) else (index,)
@@ -449,8 +484,7 @@ def _thirds(start: Tensor, end: Tensor) -> Tensor:
 
 
 def _parameter(name: str, values: Tensor, bins: Bins) -> Tensor:
-    if not isinstance(values, Tensor):
-        raise TypeError(f"{name} must be a Tensor, got {type(values).__name__}")
+    check_tensor(name, values)
     if values.dim() == 0 or values.shape[-1] != bins.n_bins:
         raise ValueError(
             f"{name} must have one entry per bin in the last dimension, "

@@ -100,6 +100,7 @@ class HistogramHead(nn.Module):
         Parameters
         ----------
         features : Tensor of shape (..., d)
+            Not logits: of those, ``Histogram(head.bins, logits=logits)``.
 
         Returns
         -------

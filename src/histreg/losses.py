@@ -20,6 +20,7 @@ from histreg._checks import (
     check_finite,
     check_positive,
     check_shape,
+    check_tensor,
     has_values,
     is_free_to_read,
 )
@@ -36,6 +37,20 @@ from histreg.targets import (
     placed,
     uniform,
 )
+
+__all__ = [
+    "HistogramLoss",
+    "brier",
+    "crps",
+    "histogram_loss",
+    "l1",
+    "l2",
+    "mdn",
+    "mdn_mean",
+    "softmax_mean_l1",
+    "softmax_mean_l2",
+    "softmax_per_bin_l2",
+]
 
 TARGETS = ("gaussian", "one_bin", "uniform", "projected")
 REDUCTIONS = ("mean", "sum", "none")
@@ -225,10 +240,10 @@ class HistogramLoss(nn.Module):
     target : {"gaussian", "one_bin", "uniform", "projected"} or callable
         How y becomes a probability vector, see `histreg.targets`; a callable takes
         ``(y, bins)`` and returns ``(..., k)``.
-    sigma_in_bins : float
+    sigma_in_bins : float, default 2.0
         For ``"gaussian"``: its standard deviation in bin widths. Needs bins of equal
         width; for others give ``sigma``.
-    sigma : float, optional
+    sigma : float, or a sequence of one per target, optional
         The same in units of y, in place of ``sigma_in_bins``.
     epsilon : float, optional
         For ``"uniform"``: the weight of the uniform part.
@@ -260,8 +275,8 @@ class HistogramLoss(nn.Module):
         bins: Bins | Sequence[Bins],
         target: str | Callable[[Tensor, Bins], Tensor] = "gaussian",
         *,
-        sigma_in_bins: float = 2.0,
-        sigma: float | None = None,
+        sigma_in_bins: float | None = None,
+        sigma: float | Sequence[float] | None = None,
         epsilon: float | None = None,
         out_of_range: str = "clip",
         reduction: str = "mean",
@@ -271,9 +286,6 @@ class HistogramLoss(nn.Module):
             check_choice("target", target, TARGETS)
         check_choice("out_of_range", out_of_range, OUT_OF_RANGE)
         check_choice("reduction", reduction, REDUCTIONS)
-        check_positive("sigma_in_bins", sigma_in_bins)
-        if sigma is not None:
-            check_positive("sigma", sigma)
         if (epsilon is not None) != (target == "uniform"):
             raise ValueError(
                 'epsilon goes with target="uniform" and only with it, '
@@ -288,10 +300,7 @@ class HistogramLoss(nn.Module):
         self.reduction = reduction
         self.n_clipped = 0
         self._device = torch.device("cpu")
-        self._sigmas = [
-            sigma if sigma is not None else self._sigma_from(each, sigma_in_bins)
-            for each in self._each_bins
-        ]
+        self._sigmas = self._sigmas_from(sigma, sigma_in_bins)
         self._prepare()
 
     @property
@@ -311,15 +320,17 @@ class HistogramLoss(nn.Module):
         Parameters
         ----------
         logits : Tensor of shape (..., k), or (..., m, k) for m targets
+            Not probabilities: the softmax is taken here.
         y : Tensor of shape (...), or (..., m)
             Exactly the leading shape of the logits: nothing is broadcast.
         weight : Tensor of the shape of y, optional
-            Sample weights.
+            Sample weights, not negative and not all zero.
 
         Returns
         -------
         Tensor of shape (), or that of y if ``reduction="none"``
         """
+        check_tensor("logits", logits)
         n_bins = self._each_bins[0].n_bins
         if logits.dim() == 0 or logits.shape[-1] != n_bins:
             raise ValueError(
@@ -337,10 +348,9 @@ class HistogramLoss(nn.Module):
                     f"logits must have shape (..., {len(self.bins)}, {n_bins}) for "
                     f"{len(self.bins)} targets, got shape {tuple(logits.shape)}"
                 )
-            parts = [
-                self._losses(i, logits[..., i, :], y[..., i])
-                for i in range(len(self.bins))
-            ]
+            parts = []
+            for i in range(len(self.bins)):
+                parts.append(self._losses(i, logits[..., i, :], y[..., i]))
             losses = torch.stack(parts, dim=-1)
         if weight is not None:
             losses = losses * weight
@@ -390,9 +400,9 @@ class HistogramLoss(nn.Module):
                 warnings.warn(
                     f"{n_outside} of {y.numel()} targets lie outside the bins "
                     f"[{bins.low:g}, {bins.high:g}] (from {smallest:g} to "
-                    f"{largest:g}) and are clipped for the loss; later ones are "
-                    "only counted, in n_clipped",
-                    stacklevel=4,
+                    f"{largest:g}) and are clipped for the loss; make the bins of "
+                    "all training targets, or count on in n_clipped",
+                    stacklevel=6,  # the line that calls the module
                 )
             self.n_clipped += n_outside
 
@@ -416,15 +426,40 @@ class HistogramLoss(nn.Module):
         kind = ProjectedWindows if self.target == "projected" else OneBinWindows
         return kind(bins, dtype, self._device)
 
-    def _sigma_from(self, bins: Bins, sigma_in_bins: float) -> float:
-        if self.target != "gaussian":
-            return math.nan  # no smoothing, and none is claimed
-        if not bins.is_uniform:
+    def _sigmas_from(
+        self, sigma: float | Sequence[float] | None, sigma_in_bins: float | None
+    ) -> list[float]:
+        """Return sigma in units of y for each target, from either way of giving it."""
+        given = [name for name in (sigma, sigma_in_bins) if name is not None]
+        if len(given) > (self.target == "gaussian"):
             raise ValueError(
-                "sigma must be given for bins of uneven widths, where sigma_in_bins "
-                f"has no one meaning, got {bins}"
+                'give sigma or sigma_in_bins, one of them, for target="gaussian", and '
+                f"none for others, got target={self.target!r}, {sigma=}, "
+                f"{sigma_in_bins=}"
             )
-        return sigma_in_bins * bins.width
+        if self.target != "gaussian":
+            return [math.nan] * len(self._each_bins)  # no smoothing, none is claimed
+        if sigma is not None:
+            n_targets = len(self._each_bins)
+            each = list(sigma) if isinstance(sigma, Sequence) else [sigma] * n_targets
+            if len(each) != n_targets:
+                raise ValueError(
+                    f"sigma must be one number, or one per target ({n_targets}), "
+                    f"got {sigma=}"
+                )
+            for value in each:
+                check_positive("sigma", value)
+            return each
+        sigma_in_bins = 2.0 if sigma_in_bins is None else sigma_in_bins
+        check_positive("sigma_in_bins", sigma_in_bins)
+        for bins in self._each_bins:
+            if not bins.is_uniform:
+                raise ValueError(
+                    "sigma must be given for bins of uneven widths, where "
+                    "sigma_in_bins has no one meaning (or take "
+                    f'target="projected", which needs none), got {bins}'
+                )
+        return [sigma_in_bins * bins.width for bins in self._each_bins]
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
         # Follow the module to a device, but not to a dtype.
@@ -445,14 +480,26 @@ class HistogramLoss(nn.Module):
     def set_extra_state(self, state: Tensor) -> None:
         """Take over saved bins and sigma."""
         state = as_float64(state)
-        self.bins = restored_bins(self.bins, state[:, :-1])
-        self._sigmas = state[:, -1].tolist()
+        bins = restored_bins(self.bins, state[..., :-1])
+        sigmas = state[:, -1].tolist()
+        if (self.target == "gaussian") == any(math.isnan(each) for each in sigmas):
+            raise ValueError(
+                "the saved state must be of the same kind of target, got sigma="
+                f"{sigmas} for target={self.target!r}"
+            )
+        self.bins, self._sigmas = bins, sigmas
         self._prepare()
 
     def extra_repr(self) -> str:
         """Return what print(loss) shows."""
         target = self.target if isinstance(self.target, str) else "callable"
-        return f"bins={self.bins}, target={target}, reduction={self.reduction}"
+        shown: dict[str, object] = {"bins": self.bins, "target": target}
+        if target == "gaussian":
+            shown["sigma"] = self.sigma
+        if target == "uniform":
+            shown["epsilon"] = self.epsilon
+        shown |= {"out_of_range": self.out_of_range, "reduction": self.reduction}
+        return ", ".join(f"{name}={value}" for name, value in shown.items())
 
 
 def _at_least_float32(logits: Tensor) -> Tensor:

@@ -2,15 +2,15 @@
 
 Functions take predictions and y of equal shapes (nothing is broadcast), as tensors,
 arrays or lists, and return one value per sample, so that they can be averaged,
-weighted or paired; smaller is better for all scores. `SCORERS` are their means as
-scikit-learn scorers, for any estimator with ``predict_dist``.
+weighted or paired: float64 on the CPU, without gradients. Smaller is better for all
+scores. `SCORERS` are their means as scikit-learn scorers, for any estimator with
+``predict_dist``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -20,6 +20,18 @@ from torch import Tensor
 from histreg._checks import check_fraction, check_shape
 from histreg.bins import as_float64
 from histreg.distribution import Histogram
+
+__all__ = [
+    "SCORERS",
+    "Scorer",
+    "covered",
+    "crps",
+    "interval_score",
+    "log_score",
+    "pinball",
+    "pit",
+    "width",
+]
 
 
 def crps(distribution: Histogram, y: ArrayLike | Tensor) -> Tensor:
@@ -32,9 +44,9 @@ def crps(distribution: Histogram, y: ArrayLike | Tensor) -> Tensor:
 
     Returns
     -------
-    Tensor of shape (...)
+    Tensor of shape (...), float64
     """
-    return distribution.crps(_observed(distribution, y))
+    return as_float64(distribution.crps(_observed(distribution, y)))
 
 
 def log_score(distribution: Histogram, y: ArrayLike | Tensor) -> Tensor:
@@ -47,9 +59,9 @@ def log_score(distribution: Histogram, y: ArrayLike | Tensor) -> Tensor:
 
     Returns
     -------
-    Tensor of shape (...)
+    Tensor of shape (...), float64
     """
-    return -distribution.log_prob(_observed(distribution, y))
+    return -as_float64(distribution.log_prob(_observed(distribution, y)))
 
 
 def pit(distribution: Histogram, y: ArrayLike | Tensor) -> Tensor:
@@ -62,9 +74,9 @@ def pit(distribution: Histogram, y: ArrayLike | Tensor) -> Tensor:
 
     Returns
     -------
-    Tensor of shape (...)
+    Tensor of shape (...), float64
     """
-    return distribution.cdf(_observed(distribution, y))
+    return as_float64(distribution.cdf(_observed(distribution, y)))
 
 
 def pinball(
@@ -157,7 +169,8 @@ def width(lower: ArrayLike | Tensor, upper: ArrayLike | Tensor) -> Tensor:
 class Scorer:
     """The mean of a metric as a scikit-learn scorer: ``scorer(estimator, X, y)``.
 
-    The estimator must have ``predict_dist(X)``. Greater is better for a scorer, so a
+    The estimator must have ``predict_dist(X)``, or end in one that does: a pipeline,
+    or a search such as ``GridSearchCV``. Greater is better for a scorer, so a
     score is negated. Pass it as ``scoring=`` to ``cross_val_score`` and the like.
 
     Parameters
@@ -177,12 +190,25 @@ class Scorer:
         sample_weight: ArrayLike | None = None,
     ) -> float:
         """Return the (weighted) mean of the metric on this data, times ``sign``."""
-        values = self.metric(estimator.predict_dist(X), as_float64(y)).double()
+        values = as_float64(self.metric(_predicted(estimator, X), as_float64(y)))
         if sample_weight is None:
             return self.sign * values.mean().item()
         weight = as_float64(sample_weight)
         check_shape("sample_weight", weight, values.shape, because="like y")
         return self.sign * ((values * weight).sum() / weight.sum()).item()
+
+
+def _predicted(estimator: Any, X: Any) -> Histogram:
+    """Return the estimator's distribution; pipelines and searches do not pass it on."""
+    estimator = getattr(estimator, "best_estimator_", estimator)
+    if hasattr(estimator, "steps"):
+        X, estimator = estimator[:-1].transform(X), estimator[-1]
+        return _predicted(estimator, X)
+    if not hasattr(estimator, "predict_dist"):
+        raise TypeError(
+            f"estimator must have predict_dist(X), got {type(estimator).__name__}"
+        )
+    return estimator.predict_dist(X)
 
 
 def _interval_score_90(distribution: Histogram, y: Tensor) -> Tensor:
@@ -201,17 +227,15 @@ def _pinball_90(distribution: Histogram, y: Tensor) -> Tensor:
     return pinball(distribution.icdf(0.9), y, level=0.9)
 
 
-SCORERS = MappingProxyType(
-    {
-        "neg_crps": Scorer(crps),
-        "neg_log_score": Scorer(log_score),
-        "neg_pinball_90": Scorer(_pinball_90),
-        "neg_interval_score_90": Scorer(_interval_score_90),
-        "neg_width_90": Scorer(_width_90),
-        # The share of y inside: to be compared with 0.9, not to be maximised.
-        "coverage_90": Scorer(_covered_90, sign=1),
-    }
-)
+SCORERS = {
+    "neg_crps": Scorer(crps),
+    "neg_log_score": Scorer(log_score),
+    "neg_pinball_90": Scorer(_pinball_90),
+    "neg_interval_score_90": Scorer(_interval_score_90),
+    "neg_width_90": Scorer(_width_90),
+    # The share of y inside: to be compared with 0.9, not to be maximised.
+    "coverage_90": Scorer(_covered_90, sign=1),
+}
 
 
 def _observed(distribution: Histogram, y: ArrayLike | Tensor) -> Tensor:

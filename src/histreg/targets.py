@@ -33,10 +33,13 @@ from histreg._checks import (
     check_choice,
     check_finite,
     check_positive,
+    check_tensor,
     has_values,
     is_free_to_read,
 )
 from histreg.bins import Bins, entries, float64_on
+
+__all__ = ["from_cdf", "gaussian", "one_bin", "projected", "uniform"]
 
 OUT_OF_RANGE = ("clip", "truncate", "error")
 
@@ -415,8 +418,7 @@ def _useful_sigmas(bins: Bins) -> tuple[float, float]:
 
 
 def _result_dtype(y: Tensor) -> torch.dtype:
-    if not isinstance(y, Tensor):
-        raise TypeError(f"y must be a Tensor, got {type(y).__name__}")
+    check_tensor("y", y)
     return torch.float64 if y.dtype == torch.float64 else torch.float32
 
 

@@ -21,6 +21,18 @@ from histreg._checks import check_choice, check_count, check_positive, check_sha
 from histreg.bins import Bins, as_float64
 from histreg.distribution import Histogram
 
+__all__ = [
+    "Explanation",
+    "bias_bound",
+    "discretization_bias",
+    "entropy_floor",
+    "explain",
+    "gradient_bound",
+    "label_bias",
+    "prediction_bound",
+    "truncation_bias",
+]
+
 
 def discretization_bias(
     offset: ArrayLike | Tensor, *, sigma: float, width: float, series: str = "auto"
@@ -252,7 +264,7 @@ class Explanation:
     truncation_bias: float
     """The largest at the smallest and largest y inside, from the support ending."""
     mean_label_bias: float
-    """Mean absolute bias over the y that lie inside, everything together."""
+    """Mean absolute bias over all y, everything together, clipping included."""
     max_label_bias: float
     share_outside: float
     """Share of y outside the bins, which the loss clips."""
@@ -260,6 +272,7 @@ class Explanation:
     """The mean variance of the targets, which a perfect fit adds to that of y given x:
     sigma² + w² / 6 on even bins (half of w² / 6 from moving mass to bins, half from its
     spread within them)."""
+    sd_of_y: float
     loss_floor: float
     """The mean entropy of the targets: no training loss goes below it."""
 
@@ -273,6 +286,10 @@ class Explanation:
         def in_bins(value: float | None) -> str:
             return "" if value is None else f"{value / width:.2g} of the widest bin"
 
+        added = math.sqrt(self.variance_added)
+        relative = "standard deviation"
+        if self.sd_of_y > 0:
+            relative = f"sd, {added / self.sd_of_y:.2g} of that of y"
         return "\n".join(
             [
                 f"{self.bins}, sigma={self.sigma:g}, {self.n_y} y",
@@ -298,11 +315,7 @@ class Explanation:
                     in_bins(self.max_label_bias),
                 ),
                 row("share of y outside the bins", self.share_outside, "clipped"),
-                row(
-                    "spread added by smoothing",
-                    math.sqrt(self.variance_added),
-                    "standard deviation",
-                ),
+                row("spread added by smoothing", added, relative),
                 row("smallest possible loss", self.loss_floor, "nats"),
             ]
         )
@@ -336,15 +349,12 @@ def explain(bins: Bins, sigma: float, y: ArrayLike | Tensor) -> Explanation:
     outside = (y < bins.low) | (y > bins.high)
     inside = y[~outside]
     target_probs = targets.gaussian(y, bins, sigma=sigma)  # (n, k)
-    bias = label_bias(inside, bins, target_probs[~outside]).abs()
-    largest = torch.tensor([0.0])
-    truncation = largest
+    bias = label_bias(y, bins, target_probs).abs()
+    truncation = 0.0
     if inside.numel():
         ends = torch.stack([inside.min(), inside.max()])
-        truncation = truncation_bias(
-            ends, low=bins.low, high=bins.high, sigma=sigma
-        ).abs()
-        largest = bias
+        at_ends = truncation_bias(ends, low=bins.low, high=bins.high, sigma=sigma)
+        truncation = at_ends.abs().max().item()
     discretization = None
     if bins.is_uniform:
         places = torch.linspace(-0.5, 0.5, 2001, dtype=torch.float64) * bins.width
@@ -361,10 +371,11 @@ def explain(bins: Bins, sigma: float, y: ArrayLike | Tensor) -> Explanation:
         n_y=y.numel(),
         widest_bin=widest,
         discretization_bias=discretization,
-        truncation_bias=truncation.max().item(),
-        mean_label_bias=largest.mean().item(),
-        max_label_bias=largest.max().item(),
+        truncation_bias=truncation,
+        mean_label_bias=bias.mean().item(),
+        max_label_bias=bias.max().item(),
         share_outside=outside.double().mean().item(),
         variance_added=Histogram(bins, probs=target_probs).variance.mean().item(),
+        sd_of_y=y.std(correction=0).item(),
         loss_floor=torch.special.entr(target_probs).sum(dim=-1).mean().item(),
     )
