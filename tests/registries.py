@@ -11,6 +11,7 @@ BINS = {
     "two": Bins([0.0, 1.0, 3.0]),
     "far away": Bins.uniform(1e6, 1e6 + 10.0, 20),
     "geometric": Bins([2.0**i for i in range(-6, 7)]),
+    "wide ends": Bins([-1e6, *[i / 20 for i in range(-20, 21)], 1e6]),
 }
 
 # Each is (y, bins) -> (..., k).
@@ -28,7 +29,7 @@ TARGETS = {
         y, bins, sigma=0.1 * (bins.high - bins.low), out_of_range="truncate"
     ),
     "gaussian, a sigma each": lambda y, bins: targets.gaussian(
-        y, bins, sigma=torch.full_like(y, 0.1 * (bins.high - bins.low))
+        y, bins, sigma=torch.ones_like(y) * 0.1 * (bins.high - bins.low)
     ),
     "one_bin": targets.one_bin,
     "uniform": lambda y, bins: targets.uniform(y, bins, epsilon=0.1),

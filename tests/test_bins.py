@@ -76,6 +76,7 @@ def test_of_is_around_the_extremes():
         [0.0, 1e-310],
         [1.0, 1.0 + 2e-16],
         [1e6, 1e6 + 1e-10],
+        [1.0, 1.0 + 5 * 100 * 2.2e-16],  # five units in the last place to a bin
         [0.0, 1.0],
         [1e6, 1e6 + 1],
         [1.7e12, 1.7e12 + 1],
@@ -91,6 +92,12 @@ def test_degenerate_y_still_has_bins_that_predict_it(y):
     probs = targets.gaussian(y, bins, sigma=2 * bins.width)
     mean = y + (probs * (bins.centers - y.unsqueeze(-1))).sum(-1)
     assert bool(((mean - y).abs() <= 0.01 * bins.width).all())
+
+
+def test_fewer_than_sixteen_units_in_the_last_place_to_a_bin_are_constant():
+    eps = np.finfo(np.float64).eps
+    assert Bins.of([1.0, 1.0 + 100 * 5 * eps]).width > 0.01
+    assert Bins.of([1.0, 1.0 + 100 * 50 * eps]).width < 1e-12
 
 
 def test_a_constant_y_is_in_the_middle_of_a_range_as_wide_as_it_is_large():
@@ -160,6 +167,21 @@ def test_uniform_is_told_from_uneven():
     assert "uneven" in repr(Bins([0.0, 1.0, 3.0]))
 
 
+def test_a_float32_linspace_is_uniform_and_a_pattern_far_away_is_not():
+    assert Bins(torch.linspace(0, 1, 101)).is_uniform
+    assert Bins(np.linspace(5, 6, 101, dtype=np.float32)).is_uniform
+    pattern = 1e15 + np.cumsum([0.0] + [0.5, 0.25] * 20)
+    assert not Bins(pattern).is_uniform
+    # A pattern of one part in a thousand is a pattern.
+    assert not Bins([0.0, 1.0, 2.001]).is_uniform
+
+
+def test_bins_stay_on_the_cpu_whatever_the_default_device():
+    with torch.device("meta"):
+        bins = Bins.of([0.0, 1.0])
+        assert bins.borders.device.type == bins.centers.device.type == "cpu"
+
+
 @pytest.mark.parametrize("bins", BINS.values(), ids=BINS)
 def test_a_border_belongs_to_the_bin_above_it_and_the_last_bin_is_closed(bins):
     index = bins.index_of(bins.borders)
@@ -185,11 +207,13 @@ def test_y_beyond_the_ends_is_in_the_end_bins():
         (lambda: Bins.around(0, 1, n_bins=10), "n_bins must exceed the 12 padding"),
         (lambda: Bins.around(0, 1, n_bins=12), "got n_bins=12"),
         (lambda: Bins.around(0, 1, n_bins=2.5), "n_bins must be a whole number"),
+        (lambda: Bins.around(0, 1, n_bins=math.nan), "n_bins must be a whole number"),
+        (lambda: Bins.around(0, 1, n_bins="100"), "n_bins must be a whole number"),
         (lambda: Bins.around(0, 1, n_bins=1), "at least 2, got n_bins=1"),
         (lambda: Bins.around(0, 1, sigma_in_bins=0), "sigma_in_bins must be finite"),
         (lambda: Bins.around(0, 1, padding_in_sigmas=-1), "padding_in_sigmas must"),
         (lambda: Bins.around(1, 0), "y_min must not exceed y_max"),
-        (lambda: Bins.around(-1.7e308, 1.7e308), "both must be finite"),
+        (lambda: Bins.around(-1.7e308, 1.7e308), "their distance must be finite"),
         (lambda: Bins.around(0, math.nan), "y_min must not exceed y_max"),
         (lambda: Bins.of([]), "y must hold at least one value"),
         (lambda: Bins.of([1.0, math.nan]), "y must be finite, got a range of nan"),

@@ -32,7 +32,7 @@ def check_fraction(name: str, value: float) -> None:
 def check_count(name: str, value: int, *, at_least: int) -> None:
     """Raise unless ``value`` is a whole number of at least ``at_least``."""
     is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if not is_number or int(value) != value or value < at_least:
+    if not is_number or value % 1 != 0 or value < at_least:
         raise ValueError(
             f"{name} must be a whole number of at least {at_least}, got {name}={value}"
         )
@@ -64,8 +64,10 @@ def has_values(tensor: Tensor) -> bool:
     return (
         not torch.compiler.is_compiling()
         and tensor.device.type != "meta"
-        # There is no public name for "inside a torch.func transform".
+        # There is no public name for "inside a torch.func transform", nor for the
+        # older one behind is_grads_batched.
         and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+        and not torch._C._functorch.is_legacy_batchedtensor(tensor)
     )
 
 

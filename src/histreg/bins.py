@@ -67,7 +67,7 @@ class Bins:
 
     _borders: tuple[float, ...]
     is_uniform: bool = field(compare=False)
-    """Whether all bins have the same width, up to the rounding of the borders."""
+    """Whether all bins have the same width, up to rounding (1e-4 of it)."""
     narrowest: float = field(compare=False)
     """The width of the narrowest bin."""
 
@@ -92,12 +92,17 @@ class Bins:
                 "borders must span a finite range in float64, "
                 f"got {values[0]}..{values[-1]}"
             )
+        narrowest = np.diff(values).min().item()
+        width = (values[-1] - values[0]) / (len(values) - 1)
         even = _even_borders(values[0], values[-1], len(values) - 1)
+        # Even borders far from zero are rounded to a few units in the last place, and
+        # those of a float32 linspace to the 1e-7th part of their range.
         rounding = 4 * np.finfo(np.float64).eps * np.abs(values[[0, -1]]).max()
+        allowed = max(1e-4 * width, min(rounding, 0.1 * narrowest))
         facts = {
             "_borders": tuple(values.tolist()),
-            "is_uniform": bool(np.abs(even - values).max() <= rounding),
-            "narrowest": np.diff(values).min().item(),
+            "is_uniform": bool(np.abs(even - values).max() <= allowed),
+            "narrowest": narrowest,
         }
         for name, value in facts.items():
             object.__setattr__(self, name, value)
@@ -225,7 +230,7 @@ class Bins:
     @property
     def borders(self) -> Tensor:  # (k + 1,)
         """The borders, float64."""
-        return torch.tensor(self._borders, dtype=torch.float64)
+        return torch.tensor(self._borders, dtype=torch.float64, device="cpu")
 
     @property
     def widths(self) -> Tensor:  # (k,)
@@ -286,7 +291,16 @@ def as_float64(values: ArrayLike | Tensor) -> Tensor:
         return values.detach().to("cpu", torch.float64, copy=True)
     if isinstance(values, Sequence) and any(isinstance(v, Tensor) for v in values):
         values = [float(v) for v in values]
-    return torch.tensor(np.asarray(values, dtype=np.float64))
+    return torch.from_numpy(np.array(values, dtype=np.float64))
+
+
+def check_bins(bins: object) -> None:
+    """Raise unless it is a Bins."""
+    if not isinstance(bins, Bins):
+        raise TypeError(
+            "bins must be a Bins (Bins.of(y) and Bins(borders) make one), "
+            f"got {type(bins).__name__}"
+        )
 
 
 def checked_bins(bins: Bins | Sequence[Bins]) -> Bins | tuple[Bins, ...]:
@@ -331,7 +345,7 @@ def _distinguishable(y_min: float, y_max: float, n_bins: int) -> tuple[float, fl
     spread = y_max - y_min
     if not math.isfinite(spread) or spread < 0:
         raise ValueError(
-            "y_min must not exceed y_max and both must be finite, "
+            "y_min must not exceed y_max and their distance must be finite, "
             f"got {y_min=}, {y_max=}"
         )
     magnitude = max(abs(y_min), abs(y_max))

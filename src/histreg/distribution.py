@@ -19,7 +19,7 @@ from histreg._checks import (
     has_values,
     is_free_to_read,
 )
-from histreg.bins import Bins, entries, float64_on
+from histreg.bins import Bins, check_bins, entries, float64_on
 
 
 class Histogram(Distribution):
@@ -33,7 +33,8 @@ class Histogram(Distribution):
     Results have the dtype of the parameters (float32 for half precision); positions,
     cumulative probabilities and everything that would cancel are in float64 inside.
     With float32 parameters and bins far from zero a *location* (mean, quantile) is as
-    good as float32 can write it down; a *length* (stddev, crps) is not affected.
+    good as float32 can write it down; a *length* (stddev, crps) is not affected. NaN
+    parameters give NaN, row by row.
 
     Parameters
     ----------
@@ -64,6 +65,7 @@ class Histogram(Distribution):
         probs: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
+        check_bins(bins)
         if (logits is None) == (probs is None):
             raise ValueError(
                 "give either logits or probs, got "
@@ -102,6 +104,11 @@ class Histogram(Distribution):
         )
         return cumulative / cumulative[..., -1:]
 
+    @lazy_property
+    def _tail_at_borders(self) -> Tensor:  # (..., k + 1), from exactly 1 to exactly 0
+        """1 - CDF, summed from the other end: a small upper tail keeps its digits."""
+        return Histogram(self.bins, probs=self.probs.flip(-1))._cdf_at_borders.flip(-1)
+
     def _geometry(self) -> tuple[Tensor, Tensor]:
         """Return borders (k + 1,) and widths (k,) in float64 on the right device."""
         device = self._parameter.device
@@ -118,22 +125,36 @@ class Histogram(Distribution):
     @property
     def variance(self) -> Tensor:  # (...)
         """The variance, that within the bins (w² / 12) included."""
+        return self._variance_in_spans() * self._span**2
+
+    @property
+    def stddev(self) -> Tensor:  # (...)
+        """The standard deviation, also where its square leaves the float type."""
+        return self._variance_in_spans().sqrt() * self._span
+
+    def _variance_in_spans(self) -> Tensor:  # (...)
+        """Return the variance in units of the bins' whole span, squared."""
         _, widths = self._geometry()
+        within = ((widths / self._span) ** 2 / 12).to(self.probs.dtype)
         _, centers = self._centered()
+        centers = centers / self._span
         mean = (self.probs * centers).sum(dim=-1, keepdim=True)
-        within = (widths**2 / 12).to(self.probs.dtype)
         return (self.probs * ((centers - mean) ** 2 + within)).sum(dim=-1)
+
+    @property
+    def _span(self) -> float:
+        return self.bins.high - self.bins.low
 
     def _centered(self) -> tuple[float, Tensor]:
         """Return the middle of the bins and the centers relative to it."""
         borders, widths = self._geometry()
-        middle = self.bins.low + (self.bins.high - self.bins.low) / 2
+        middle = self.bins.low + self._span / 2
         return middle, ((borders[:-1] - middle) + widths / 2).to(self.probs.dtype)
 
     @property
     def median(self) -> Tensor:  # (...)
         """The quantile at one half."""
-        return self.icdf(torch.tensor(0.5))
+        return self.icdf(0.5)
 
     @property
     def mode(self) -> Tensor:  # (...)
@@ -151,9 +172,8 @@ class Histogram(Distribution):
 
     def cdf(self, value: Tensor | float) -> Tensor:
         """Return P(Y <= y): 0 below the bins, 1 above, linear within each bin."""
-        index, share = self._located(self._as_values("value", value))
-        below, above = self._gather_cdf(index)
-        return torch.lerp(below, above, share).to(self.probs.dtype)
+        y = self._as_values("value", value)
+        return self._at(self._cdf_at_borders, y).to(self.probs.dtype)
 
     def prob(self, lower: Tensor | float, upper: Tensor | float) -> Tensor:
         """Return P(lower < Y <= upper); either may be infinite.
@@ -167,22 +187,29 @@ class Histogram(Distribution):
         low, high = self._as_values("lower", lower), self._as_values("upper", upper)
         if is_free_to_read(low) and not bool((low <= high).all()):
             raise ValueError("lower must not exceed upper, but somewhere it does")
-        ends = []
-        for y in (low, high):
-            index, share = self._located(y)
-            ends.append(torch.lerp(*self._gather_cdf(index), share))
-        return (ends[1] - ends[0]).to(self.probs.dtype)
+        below, tail = self._cdf_at_borders, self._tail_at_borders
+        from_below = self._at(below, high) - self._at(below, low)
+        from_above = self._at(tail, low) - self._at(tail, high)
+        # A difference of small numbers, not of numbers close to one.
+        upper_half = self._at(below, low) > 0.5
+        return torch.where(upper_half, from_above, from_below).to(self.probs.dtype)
 
     def log_prob(self, value: Tensor | float) -> Tensor:
-        """Return the log density at y: log(h_i / w_i) in its bin, -inf outside."""
+        """Return the log density at y: log(h_i / w_i) in its bin, -inf outside.
+
+        An end of the bins counts as inside also when y is that end rounded to a
+        narrower float type.
+        """
         y = self._as_values("value", value)
         _, widths = self._geometry()
         index, _ = self._located(y)
         log_density = self.logits - widths.log().to(self.logits.dtype)  # (..., k)
-        shape = torch.broadcast_shapes(index.shape, self.batch_shape)
-        index = index.expand(shape).unsqueeze(-1)
-        log_density = log_density.expand(*shape, -1).gather(-1, index).squeeze(-1)
-        inside = (y >= self.bins.low) & (y <= self.bins.high)
+        log_density = self._gather(log_density, index)
+        ends = torch.tensor([self.bins.low, self.bins.high], dtype=y.dtype)
+        if isinstance(value, Tensor) and value.is_floating_point():
+            ends = ends.to(value.dtype).to(y.dtype)
+        ends = ends.to(y.device)
+        inside = (y >= ends[0]) & (y <= ends[1])
         return log_density.masked_fill(~inside, -torch.inf)
 
     def pdf(self, value: Tensor | float) -> Tensor:
@@ -241,7 +268,8 @@ class Histogram(Distribution):
         upper = cdf[..., 1:].detach().contiguous()
         index = torch.searchsorted(upper, q.contiguous())  # (..., m)
         first_with_mass = (upper <= 0).sum(dim=-1, keepdim=True)  # (..., 1)
-        index = index.maximum(first_with_mass)
+        # Beyond the last only for NaN, which stays NaN.
+        index = index.maximum(first_with_mass).clamp(max=self.bins.n_bins - 1)
         below, above = cdf.gather(-1, index), cdf.gather(-1, index + 1)
         # A bin found by the search has mass; the bound only keeps gradients finite.
         smallest = torch.finfo(cdf.dtype).tiny
@@ -348,16 +376,15 @@ class Histogram(Distribution):
         index, share = self._located(y)
         shape = torch.broadcast_shapes(index.shape, self.batch_shape)
         index = index.expand(shape)
-        below, above = self._gather_cdf(index)
+        below, above = self._gather(cdf, index), self._gather(cdf, index + 1)
         at_y = torch.lerp(below, above, share)
         width = entries(widths, index)
         own_bin = width * (
             share * _thirds(below, at_y) + (1 - share) * _thirds(1 - at_y, 1 - above)
         )
-        at = index.unsqueeze(-1)
         total = (
-            left.expand(*shape, -1).gather(-1, at).squeeze(-1)
-            + right.expand(*shape, -1).gather(-1, at + 1).squeeze(-1)
+            self._gather(left, index)
+            + self._gather(right, index + 1)
             + own_bin
             + (self.bins.low - y).clamp(min=0)
             + (y - self.bins.high).clamp(min=0)
@@ -401,7 +428,7 @@ class Histogram(Distribution):
         if weights is None:
             return Histogram(first.bins, probs=stacked.mean(dim=-1))
         shares = torch.as_tensor(weights, dtype=stacked.dtype, device=stacked.device)
-        if shares.shape != (len(histograms),) or bool((shares < 0).any()):
+        if shares.shape != (len(histograms),) or not bool((shares >= 0).all()):
             raise ValueError(
                 "weights must be one non-negative number per histogram, "
                 f"got {len(histograms)} histograms and weights={list(weights)}"
@@ -425,7 +452,8 @@ class Histogram(Distribution):
     def to(self, *args: Any, **kwargs: Any) -> Histogram:
         """Return the same distribution on another device or in another float type."""
         return self._reshaped(
-            lambda each: each.to(*args, **kwargs), Histogram.__new__(Histogram)
+            lambda each: _parameter("dtype", each.to(*args, **kwargs), self.bins),
+            Histogram.__new__(Histogram),
         )
 
     def __getitem__(self, index: Any) -> Histogram:
@@ -447,11 +475,6 @@ class Histogram(Distribution):
         new._validate_args = self._validate_args
         return new
 
-    def __len__(self) -> int:
-        if not self.batch_shape:
-            raise TypeError("a single histogram (batch_shape ()) has no length")
-        return self.batch_shape[0]
-
     def __repr__(self) -> str:
         return f"Histogram(batch_shape={tuple(self.batch_shape)}, bins={self.bins})"
 
@@ -470,12 +493,17 @@ class Histogram(Distribution):
         index = self.bins.index_of(y)
         return index, (y - entries(borders, index)) / entries(widths, index)
 
-    def _gather_cdf(self, index: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the CDF at the lower and upper border of the bin of each value."""
+    def _at(self, at_borders: Tensor, y: Tensor) -> Tensor:
+        """Return at each y what is linear between its values at the borders."""
+        index, share = self._located(y)
+        below = self._gather(at_borders, index)
+        return torch.lerp(below, self._gather(at_borders, index + 1), share)
+
+    def _gather(self, values: Tensor, index: Tensor) -> Tensor:
+        """Return one entry of each histogram's row, (..., m), broadcasting as torch."""
         shape = torch.broadcast_shapes(index.shape, self.batch_shape)
-        cdf = self._cdf_at_borders.expand(*shape, -1)
         index = index.expand(shape).unsqueeze(-1)
-        return cdf.gather(-1, index).squeeze(-1), cdf.gather(-1, index + 1).squeeze(-1)
+        return values.expand(*shape, -1).gather(-1, index).squeeze(-1)
 
 
 def _thirds(start: Tensor, end: Tensor) -> Tensor:

@@ -1,7 +1,8 @@
 """Losses: one number per sample, in log space, never broadcasting.
 
 The functions return a loss per sample, ``(...)``; the mean belongs to the training
-loop, or to `HistogramLoss`, the module that turns ``(logits, y)`` into one number.
+loop, or to `HistogramLoss`, the module that turns ``(logits, y)`` into one number. A
+loss has the dtype of what the network gave, float32 for half precision.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.autograd import forward_ad
 
 from histreg._checks import (
     check_choice,
@@ -159,7 +161,8 @@ def softmax_per_bin_l2(logits: Tensor, y: Tensor, bins: Bins) -> Tensor:
     _check_logits_and_y(logits, y, bins)
     probs = _at_least_float32(logits).softmax(dim=-1)  # (..., k)
     centers = bins.centers.to(probs.device, probs.dtype)
-    return ((probs * centers - y.unsqueeze(-1)) ** 2).sum(dim=-1)
+    y = y.to(probs.dtype).unsqueeze(-1)  # (..., 1)
+    return ((probs * centers - y) ** 2).sum(dim=-1)
 
 
 def brier(logits: Tensor, target_probs: Tensor) -> Tensor:
@@ -175,7 +178,8 @@ def brier(logits: Tensor, target_probs: Tensor) -> Tensor:
     Tensor of shape (...)
     """
     check_shape("target_probs", target_probs, logits.shape, because="like the logits")
-    return ((_at_least_float32(logits).softmax(dim=-1) - target_probs) ** 2).sum(dim=-1)
+    probs = _at_least_float32(logits).softmax(dim=-1)  # (..., k)
+    return ((probs - target_probs.to(probs.dtype)) ** 2).sum(dim=-1)
 
 
 def crps(logits: Tensor, y: Tensor, bins: Bins) -> Tensor:
@@ -214,16 +218,18 @@ def mdn(parameters: Tensor, y: Tensor, *, smallest_sigma: float = 1e-2) -> Tenso
     -------
     Tensor of shape (...)
     """
-    log_weights, means, sigmas = _mixture_of(parameters, smallest_sigma)
+    check_positive("smallest_sigma", smallest_sigma)
+    log_weights, means, spreads = _mixture_of(parameters)
     check_shape("y", y, parameters.shape[:-2], because="for these parameters")
-    z = (y.unsqueeze(-1) - means) / sigmas  # (..., m)
+    sigmas = F.softplus(spreads) + smallest_sigma
+    z = (y.to(means.dtype).unsqueeze(-1) - means) / sigmas  # (..., m)
     log_densities = -(z**2) / 2 - sigmas.log() - math.log(2 * math.pi) / 2
     return -(log_weights + log_densities).logsumexp(dim=-1)
 
 
 def mdn_mean(parameters: Tensor) -> Tensor:
     """Return the mean of the mixture of `mdn`: (..., 3, m) -> (...)."""
-    log_weights, means, _ = _mixture_of(parameters, smallest_sigma=1e-2)
+    log_weights, means, _ = _mixture_of(parameters)
     return (log_weights.exp() * means).sum(dim=-1)
 
 
@@ -291,7 +297,7 @@ class HistogramLoss(nn.Module):
                 'epsilon goes with target="uniform" and only with it, '
                 f"got {target=} and {epsilon=}"
             )
-        self.bins = checked_bins(bins)
+        self._bins = checked_bins(bins)
         if target == "uniform":
             mixture_weight(self._each_bins[0], epsilon, None)
         self.target = target
@@ -304,13 +310,18 @@ class HistogramLoss(nn.Module):
         self._prepare()
 
     @property
+    def bins(self) -> Bins | tuple[Bins, ...]:
+        """The bins, one or one per target."""
+        return self._bins
+
+    @property
     def sigma(self) -> float | list[float]:
         """Standard deviation of Gaussian targets in units of y (one per target)."""
         return self._sigmas[0] if isinstance(self.bins, Bins) else list(self._sigmas)
 
     @property
     def _each_bins(self) -> tuple[Bins, ...]:
-        return (self.bins,) if isinstance(self.bins, Bins) else self.bins
+        return (self._bins,) if isinstance(self._bins, Bins) else self._bins
 
     def forward(
         self, logits: Tensor, y: Tensor, weight: Tensor | None = None
@@ -340,6 +351,7 @@ class HistogramLoss(nn.Module):
         check_shape("y", y, logits.shape[:-1], because="for these logits")
         if weight is not None:
             check_shape("weight", weight, y.shape, because="like y")
+            _check_weight(weight)
         if isinstance(self.bins, Bins):
             losses = self._losses(0, logits, y)
         else:
@@ -364,20 +376,19 @@ class HistogramLoss(nn.Module):
         """Return the loss per sample for the i-th target."""
         bins = self._each_bins[i]
         self._look_at(y, bins)
+        y = placed(y, bins, self.out_of_range)
         if callable(self.target):
             return histogram_loss(logits, self.target(y, bins))
         if self.target == "uniform":
-            probs = uniform(
-                y, bins, epsilon=self.epsilon, out_of_range=self.out_of_range
+            return histogram_loss(logits, uniform(y, bins, epsilon=self.epsilon))
+        logits = _at_least_float32(logits)
+        windows = self._windows_for(i, logits.dtype, y.device)
+        if windows is None:
+            probs = gaussian(
+                y, bins, sigma=self._sigmas[i], out_of_range=self.out_of_range
             )
             return histogram_loss(logits, probs)
-        if self.target == "gaussian" and self.out_of_range == "truncate":
-            sigma = self._sigmas[i]
-            probs = gaussian(y, bins, sigma=sigma, out_of_range="truncate")
-            return histogram_loss(logits, probs)
-        y = placed(y, bins, self.out_of_range)
-        window = self._windows[i][logits.dtype == torch.float64](y)
-        logits = _at_least_float32(logits)
+        window = windows(y)
         if _knows_its_gradient(logits, window):
             return _WithGradient.apply(
                 _window_cross_entropy, _evaluate_window, logits, *window
@@ -407,24 +418,38 @@ class HistogramLoss(nn.Module):
             self.n_clipped += n_outside
 
     def _prepare(self) -> None:
-        """Make the tables of the targets, for float32 and for float64 logits."""
-        wide = float64_on(self._device)
-        self._windows = [
-            [
-                self._windows_for(bins, sigma, dtype)
-                for dtype in (torch.float32, torch.float64)
-                if dtype == torch.float32 or wide == torch.float64
-            ]
-            for bins, sigma in zip(self._each_bins, self._sigmas, strict=True)
-        ]
+        """Make the tables of the targets anew, for this device."""
+        self._windows: dict[Any, Callable[[Tensor], Window]] = {}
+        for i in range(len(self._each_bins)):
+            for dtype in {torch.float32, float64_on(self._device)}:
+                self._windows_for(i, dtype, self._device)
 
     def _windows_for(
-        self, bins: Bins, sigma: float, dtype: torch.dtype
-    ) -> Callable[[Tensor], Window]:
-        if self.target == "gaussian":
-            return GaussianWindows(bins, sigma, dtype, self._device)
-        kind = ProjectedWindows if self.target == "projected" else OneBinWindows
-        return kind(bins, dtype, self._device)
+        self, i: int, dtype: torch.dtype, device: torch.device
+    ) -> Callable[[Tensor], Window] | None:
+        """Return the tables of the i-th target on a device, made on first use.
+
+        None where there is no window: of a truncated Gaussian far away, and of a
+        device first met by a compiler, which cannot make Gaussian tables.
+        """
+        if callable(self.target) or self.target == "uniform":
+            return None
+        is_gaussian = self.target == "gaussian"
+        if is_gaussian and self.out_of_range == "truncate":
+            return None
+        key = (i, dtype, device)
+        if key not in self._windows:
+            bins = self._each_bins[i]
+            if is_gaussian and torch.compiler.is_compiling():
+                return None
+            self._windows[key] = (
+                GaussianWindows(bins, self._sigmas[i], dtype, device)
+                if is_gaussian
+                else ProjectedWindows(bins, dtype, device)
+                if self.target == "projected"
+                else OneBinWindows(bins, dtype, device)
+            )
+        return self._windows[key]
 
     def _sigmas_from(
         self, sigma: float | Sequence[float] | None, sigma_in_bins: float | None
@@ -472,7 +497,7 @@ class HistogramLoss(nn.Module):
         """Return borders and sigma of each target, float64: the saved state."""
         return torch.stack(
             [
-                torch.cat([bins.borders, torch.tensor([sigma], dtype=torch.float64)])
+                torch.cat([bins.borders, as_float64([sigma])])
                 for bins, sigma in zip(self._each_bins, self._sigmas, strict=True)
             ]
         )
@@ -487,7 +512,7 @@ class HistogramLoss(nn.Module):
                 "the saved state must be of the same kind of target, got sigma="
                 f"{sigmas} for target={self.target!r}"
             )
-        self.bins, self._sigmas = bins, sigmas
+        self._bins, self._sigmas = bins, sigmas
         self._prepare()
 
     def extra_repr(self) -> str:
@@ -502,13 +527,23 @@ class HistogramLoss(nn.Module):
         return ", ".join(f"{name}={value}" for name, value in shown.items())
 
 
+def _check_weight(weight: Tensor) -> None:
+    if weight.numel() and is_free_to_read(weight):
+        smallest, largest = (extreme.item() for extreme in weight.detach().aminmax())
+        if not 0 <= smallest <= largest < math.inf or largest == 0:
+            raise ValueError(
+                "weight must be finite, not negative and not zero throughout, "
+                f"got values from {smallest:g} to {largest:g}"
+            )
+
+
 def _at_least_float32(logits: Tensor) -> Tensor:
     return logits.float() if logits.dtype.itemsize < 4 else logits
 
 
 def _cross_entropy(logits: Tensor, target_probs: Tensor) -> Tensor:
     log_probs = _at_least_float32(logits).log_softmax(dim=-1)
-    return -(target_probs * log_probs).sum(dim=-1)
+    return -(target_probs.to(log_probs.dtype) * log_probs).sum(dim=-1)
 
 
 def _window_cross_entropy(logits: Tensor, indices: Tensor, probs: Tensor) -> Tensor:
@@ -531,18 +566,16 @@ def _mean_error(logits: Tensor, y: Tensor, bins: Bins) -> Tensor:
     return (probs * centers).sum(dim=-1) - y
 
 
-def _mixture_of(
-    parameters: Tensor, smallest_sigma: float
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Return log weights, means and standard deviations, each (..., m)."""
+def _mixture_of(parameters: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return log weights, means and raw spreads, each (..., m)."""
+    check_tensor("parameters", parameters)
     if parameters.dim() < 2 or parameters.shape[-2] != 3:
         raise ValueError(
             "parameters must have shape (..., 3, m): weights, means and spreads of m "
             f"components, got shape {tuple(parameters.shape)}"
         )
-    check_positive("smallest_sigma", smallest_sigma)
-    weights, means, spreads = parameters.unbind(dim=-2)
-    return weights.log_softmax(dim=-1), means, F.softplus(spreads) + smallest_sigma
+    weights, means, spreads = _at_least_float32(parameters).unbind(dim=-2)
+    return weights.log_softmax(dim=-1), means, spreads
 
 
 def _knows_its_gradient(logits: Tensor, data: Iterable[Tensor]) -> bool:
@@ -552,6 +585,7 @@ def _knows_its_gradient(logits: Tensor, data: Iterable[Tensor]) -> bool:
         and logits.requires_grad
         and not any(each.requires_grad for each in data)
         and all(has_values(each) for each in (logits, *data))
+        and forward_ad.unpack_dual(logits).tangent is None
     )
 
 
@@ -590,7 +624,8 @@ class _WithGradient(torch.autograd.Function):
         else:
             if gradient is None:
                 _, gradient = ctx.evaluate(logits.detach(), *data)
-            gradient.mul_(scale)
+            # Several gradients at once (is_grads_batched) do not fit in place.
+            gradient = gradient.mul_(scale) if has_values(scale) else gradient * scale
         return (None, None, gradient, *[None] * len(data))
 
 

@@ -13,10 +13,11 @@ the bins is the choice ``out_of_range``:
 ``"error"``
     one sentence that says how many y lie outside.
 
-Places are found in float64, so an offset of the bins costs nothing; the result has the
-dtype of y (float32 for half precision and integers). A float64 result is accurate to
-1e-13. A float32 result is accurate to 1e-6 for a sigma of a bin or more; for less, the
-place of y within its bin, rounded to float32, limits it (1e-5 at a hundredth of a bin).
+Distances between y and the borders are taken in float64, so an offset of the bins costs
+nothing; the result has the dtype of y (float32 for half precision and integers). It is
+accurate to a few units in the last place of that dtype, times the span of the window
+in sigmas: to 1e-6 in float32 and 1e-13 in float64 for a sigma of a bin or more, to 1e-5
+and 1e-12 for a hundredth of a bin.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from histreg._checks import (
     has_values,
     is_free_to_read,
 )
-from histreg.bins import Bins, entries, float64_on
+from histreg.bins import Bins, check_bins, entries, float64_on
 
 __all__ = ["from_cdf", "gaussian", "one_bin", "projected", "uniform"]
 
@@ -92,6 +93,11 @@ def gaussian(
     check_choice("out_of_range", out_of_range, OUT_OF_RANGE)
     if isinstance(sigma, Tensor):
         _check_positive_everywhere("sigma", sigma)
+        if torch.broadcast_shapes(sigma.shape, y.shape) != y.shape:
+            raise ValueError(
+                f"sigma must broadcast to the shape of y, {tuple(y.shape)}, "
+                f"got shape {tuple(sigma.shape)}"
+            )
     else:
         check_positive("sigma", sigma)
     dtype, y = _result_dtype(y), _checked(y, bins, out_of_range)
@@ -215,6 +221,7 @@ def from_cdf(cdf: Callable[[Tensor], Tensor], bins: Bins, *, like: Tensor) -> Te
     tensor([[0.4683, 0.4683, 0.0634],
             [0.0265, 0.1957, 0.7778]])
     """
+    check_bins(bins)
     borders = bins.borders.to(like.device, float64_on(like.device))
     at_borders = cdf(borders)  # (..., k + 1)
     if at_borders.shape[-1] != bins.n_bins + 1:
@@ -266,8 +273,9 @@ class OneBinWindows:
         """Return the window of each y."""
         y = y.to(self._inner.dtype).contiguous()
         index = torch.bucketize(y, self._inner, right=True)  # (...)
-        index = index.unsqueeze(-1)  # (..., 1)
-        return Window(index, torch.ones_like(index, dtype=self._dtype))
+        # A NaN that could not be refused must not pass for the last bin.
+        one = torch.where(y.isnan(), math.nan, 1.0).to(self._dtype)
+        return Window(index.unsqueeze(-1), one.unsqueeze(-1))
 
 
 class ProjectedWindows:
@@ -313,43 +321,51 @@ class GaussianWindows:
         # The window that begins in bin s must contain all that is within reach of any
         # y whose reach begins in s, that is, below the upper border of s.
         last = torch.bucketize(borders[1:] + 2 * reach, borders[1:-1])
-        size = int((last - torch.arange(bins.n_bins)).max()) + 1
+        numbers = torch.arange(bins.n_bins + 1, device="cpu")
+        size = int((last - numbers[:-1]).max()) + 1
         size = min(max(size, 2), bins.n_bins)
-        n_starts = bins.n_bins - size + 1
-        firsts = borders[:n_starts]  # (s,), the first border of each window
-        relative = borders.unfold(0, size + 1, 1) - firsts.unsqueeze(-1)  # (s, m + 1)
 
         self._dtype = dtype
-        self._low, self._n_starts, self._reach = bins.low, n_starts, reach
+        self._wide = float64_on(device)
+        self._low, self._reach = bins.low, reach
+        self._n_starts = bins.n_bins - size + 1
         # Lengths in the argument of erf, √2 sigma.
         self._unit = math.sqrt(2) * sigma
-        # Uniform bins: every window looks the same, and places are arithmetic.
-        self._width = bins.width if bins.is_uniform else None
-        if bins.is_uniform:
-            relative = relative[0]  # (m + 1,)
-        wide = float64_on(device)
-        self._firsts = firsts.to(device, wide)
-        self._borders = (relative / self._unit).to(device, dtype)
-        self._indices = (  # (s, m), row s is s, s + 1, ...
-            torch.arange(bins.n_bins).unfold(0, size, 1).contiguous().to(device)
-        )
+        # Where the borders are even to the last digit that matters, every window looks
+        # the same and places are arithmetic. Far from zero they are rounded.
+        width = (bins.high - bins.low) / bins.n_bins
+        uneven = (borders - (bins.low + numbers.double() * width)).abs().max().item()
+        rounding = torch.finfo(torch.float64).eps * max(abs(bins.low), abs(bins.high))
+        negligible = max(torch.finfo(dtype).eps / 8, 1e-13) * width
+        self._width = width if uneven + rounding <= negligible else None
+        if self._width is not None:
+            table = numbers[: size + 1].double() * (width / self._unit)  # (m + 1,)
+            self._borders = table.to(device, dtype)
+        else:
+            self._firsts = borders[: self._n_starts].to(device, self._wide)  # (s,)
+            table = borders.unfold(0, size + 1, 1).contiguous()  # (s, m + 1)
+            self._borders = table.to(device, self._wide)
+        rows = numbers[:-1].unfold(0, size, 1)  # (s, m), row s is s, s + 1, ...
+        self._indices = rows.contiguous().to(device)
 
     def __call__(self, y: Tensor) -> Window:  # (...) -> (..., m)
         """Return the window of each y."""
-        y = y.to(self._firsts.dtype)
+        y = y.to(self._wide)
         if self._width is not None:
             place = (y - self._low) / self._width  # (...), in bins
             # A start that rounding moves by one bin changes mass beyond reach only.
-            start = (place.detach() - self._reach / self._width).clamp(min=0).long()
-            start = start.clamp(max=self._n_starts - 1)  # (...)
+            # NaN becomes some start, and its probabilities stay NaN.
+            start = (place.detach() - self._reach / self._width).long()
+            start = start.clamp(0, self._n_starts - 1)  # (...)
             place = (place - start).to(self._dtype)  # (...), from the window's start
-            borders, unit = self._borders, self._unit / self._width  # (m + 1,)
+            scale = self._width / self._unit
+            z = torch.sub(self._borders, place.unsqueeze(-1), alpha=scale)
         else:
             begin = (y - self._reach).contiguous()
             start = torch.bucketize(begin, self._firsts[1:], right=True)  # (...)
-            place = (y - entries(self._firsts, start)).to(self._dtype)
-            borders, unit = entries(self._borders, start), self._unit
-        z = torch.sub(borders, place.unsqueeze(-1), alpha=1 / unit)  # (..., m + 1)
+            # Subtracted in float64: a wide bin may begin a window far from y.
+            z = entries(self._borders, start) - y.unsqueeze(-1)  # (..., m + 1)
+            z = (z / self._unit).to(self._dtype)
         # In place where nobody looks back: fresh memory costs more than the arithmetic.
         cdf = z.erf() if z.requires_grad or not has_values(z) else z.erf_()
         probs = cdf.diff(dim=-1) / (cdf[..., -1:] - cdf[..., :1])  # (..., m)
@@ -414,7 +430,8 @@ def _useful_sigmas(bins: Bins) -> tuple[float, float]:
 
     Between these bounds nothing overflows or vanishes, in float32 either.
     """
-    return 1e-30 * bins.narrowest, 1e6 * (bins.high - bins.low)
+    span = bins.high - bins.low
+    return 1e-30 * span, 1e6 * span
 
 
 def _result_dtype(y: Tensor) -> torch.dtype:
@@ -433,6 +450,7 @@ def _check_positive_everywhere(name: str, values: Tensor) -> None:
 def _checked(y: Tensor, bins: Bins, out_of_range: str) -> Tensor:
     """Return y as the choice for values outside the bins wants it."""
     check_choice("out_of_range", out_of_range, OUT_OF_RANGE)
+    check_bins(bins)
     check_finite("y", y)
     return placed(y, bins, out_of_range)
 
