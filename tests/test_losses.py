@@ -316,11 +316,12 @@ def test_autocast_evaluates_the_loss_in_float32(options, generator):
 
 
 @all_kinds
-@pytest.mark.parametrize("pieces_above", [24, 10**9], ids=["in pieces", "in one"])
+@pytest.mark.parametrize("piece", [24, 10**9], ids=["in pieces", "in one"])
 def test_the_shortcut_has_the_gradient_of_plain_autograd(
-    options, pieces_above, generator, monkeypatch
+    options, piece, generator, monkeypatch
 ):
-    monkeypatch.setattr(losses, "_PIECES_ABOVE", pieces_above)
+    monkeypatch.setattr(losses, "_PIECES_ABOVE", 0)
+    monkeypatch.setattr(losses, "_PIECE", piece)
     logits, y = case(generator, 5, 4)
     logits.requires_grad_()
     weight = torch.rand(5, 4, dtype=torch.float64)
@@ -444,12 +445,42 @@ def test_bins_of_a_loss_cannot_be_exchanged_behind_its_tables():
 
 
 def test_pieces_differentiate_twice(generator, monkeypatch):
-    monkeypatch.setattr(losses, "_PIECES_ABOVE", 24)
+    monkeypatch.setattr(losses, "_PIECES_ABOVE", 0)
+    monkeypatch.setattr(losses, "_PIECE", 24)
     logits, y = case(generator, 4)
     target_probs = targets.gaussian(y, LOSS_BINS, sigma=0.5)
     logits.requires_grad_()
     assert gradcheck(lambda out: losses.histogram_loss(out, target_probs), logits)
     assert gradgradcheck(lambda out: losses.histogram_loss(out, target_probs), logits)
+
+
+def test_pieces_weigh_target_vectors_that_do_not_sum_to_one(generator, monkeypatch):
+    logits, _ = case(generator, 6)
+    p = torch.rand(6, 12, generator=generator, dtype=torch.float64)
+    logits.requires_grad_()
+    plain = losses.histogram_loss(logits, p)
+    (expected,) = torch.autograd.grad(plain.sum(), logits)
+    monkeypatch.setattr(losses, "_PIECES_ABOVE", 0)
+    monkeypatch.setattr(losses, "_PIECE", 24)
+    pieces = losses.histogram_loss(logits, p)
+    (gradient,) = torch.autograd.grad(pieces.sum(), logits)
+    torch.testing.assert_close(pieces, plain)
+    torch.testing.assert_close(gradient, expected)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_pieces_of_half_precision_have_a_gradient_of_it(dtype, generator, monkeypatch):
+    logits, y = case(generator, 6)
+    logits = logits.to(dtype).requires_grad_()
+    p = targets.gaussian(y, LOSS_BINS, sigma=0.5)
+    plain = losses.histogram_loss(logits, p)
+    (expected,) = torch.autograd.grad(plain.sum(), logits)
+    monkeypatch.setattr(losses, "_PIECES_ABOVE", 0)
+    pieces = losses.histogram_loss(logits, p)
+    (gradient,) = torch.autograd.grad(pieces.sum(), logits)
+    assert gradient.dtype == dtype and pieces.dtype == torch.float32
+    torch.testing.assert_close(pieces, plain)
+    torch.testing.assert_close(gradient, expected, rtol=0.01, atol=1e-3)
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e4, -1e4])

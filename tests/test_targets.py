@@ -293,7 +293,9 @@ def test_a_wide_bin_below_does_not_blur_the_fine_ones():
     y = torch.linspace(-0.99, 0.99, 25)
     single = targets.gaussian(y, bins, sigma=0.1)
     for probs, each in zip(single, y.tolist(), strict=True):
-        expected = references.exact_gaussian_target(each, bins.borders.numpy(), 0.1)
+        expected = references.exact_gaussian_target(
+            each, bins.borders.numpy(), 0.1, digits=40
+        )
         np.testing.assert_allclose(probs, expected, rtol=0, atol=1e-6)
 
 
@@ -304,7 +306,7 @@ def test_an_offset_costs_nothing(offset):
     probs = targets.gaussian(y, bins, sigma=2 * bins.width)
     for each, found in zip(y.tolist(), probs, strict=True):
         expected = references.exact_gaussian_target(
-            each, bins.borders.numpy(), 2 * bins.width
+            each, bins.borders.numpy(), 2 * bins.width, digits=40
         )
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13)
 
