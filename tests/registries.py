@@ -105,3 +105,9 @@ def distributions(dtype: torch.dtype) -> dict[str, Histogram]:
 
 
 DISTRIBUTION_NAMES = list(distributions(torch.float64))
+
+
+def case(generator, *shape, dtype=torch.float64, k=12):
+    """Return logits (*shape, k) and y (*shape) within the bins of the registry."""
+    logits = torch.randn((*shape, k), generator=generator, dtype=dtype)
+    return logits, torch.rand(shape, generator=generator, dtype=dtype) * 4 - 1

@@ -12,23 +12,17 @@ import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import load, save
-from torch.autograd import forward_ad, gradcheck, gradgradcheck
+from torch.autograd import gradcheck, gradgradcheck
 from torch.distributions import Categorical, MixtureSameFamily, Normal
 from torch.func import grad, vmap
 
 from histreg import Bins, Histogram, HistogramLoss, losses, targets
-from tests.registries import BINS, HISTOGRAM_LOSSES, LOSS_BINS, LOSSES
+from tests.registries import BINS, HISTOGRAM_LOSSES, LOSS_BINS, LOSSES, case
 
 all_losses = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
 all_kinds = pytest.mark.parametrize(
     "options", HISTOGRAM_LOSSES.values(), ids=HISTOGRAM_LOSSES
 )
-
-
-def case(generator, *shape, dtype=torch.float64, k=12):
-    """Return logits (*shape, k) and y (*shape) within the bins of the registry."""
-    logits = torch.randn((*shape, k), generator=generator, dtype=dtype)
-    return logits, torch.rand(shape, generator=generator, dtype=dtype) * 4 - 1
 
 
 # --- laws of every loss
@@ -315,73 +309,6 @@ def test_autocast_evaluates_the_loss_in_float32(options, generator):
     torch.testing.assert_close(value, loss(half.float(), y))
 
 
-@all_kinds
-@pytest.mark.parametrize("piece", [24, 10**9], ids=["in pieces", "in one"])
-def test_the_shortcut_has_the_gradient_of_plain_autograd(
-    options, piece, generator, monkeypatch
-):
-    monkeypatch.setattr(losses, "_PIECES_ABOVE", 0)
-    monkeypatch.setattr(losses, "_PIECE", piece)
-    logits, y = case(generator, 5, 4)
-    logits.requires_grad_()
-    weight = torch.rand(5, 4, dtype=torch.float64)
-    loss = HistogramLoss(LOSS_BINS, **options, reduction="none")
-
-    def gradients(values):
-        total = (values * weight).sum()
-        # Twice: the second time the gradient that was handed out is found anew.
-        return [
-            torch.autograd.grad(total, logits, retain_graph=True)[0] for _ in range(2)
-        ]
-
-    short = loss(logits, y)
-    first, second = gradients(short)
-    monkeypatch.setattr(losses, "_knows_its_gradient", lambda *_: False)
-    plain = loss(logits, y)
-    expected, _ = gradients(plain)
-    assert type(plain.grad_fn).__name__ != "_WithGradientBackward"
-    torch.testing.assert_close(short, plain)
-    torch.testing.assert_close(first, expected)
-    torch.testing.assert_close(second, expected)
-
-
-def test_dense_targets_take_the_shortcut_only_in_large_batches(monkeypatch):
-    logits = torch.zeros(3, 12, requires_grad=True)
-    p = targets.gaussian(torch.zeros(3), LOSS_BINS, sigma=0.5)
-
-    def node():
-        return type(losses.histogram_loss(logits, p).grad_fn).__name__
-
-    assert node() == "NegBackward0"
-    monkeypatch.setattr(losses, "_PIECES_ABOVE", 35)
-    assert node() == "_WithGradientBackward"
-    loss = HistogramLoss(LOSS_BINS, reduction="none")
-    name = type(loss(logits, torch.zeros(3)).grad_fn).__name__
-    assert name == "_WithGradientBackward"
-
-
-# Torch's own forward derivative of log_softmax goes through the old compiler.
-@pytest.mark.filterwarnings("ignore:.*torch.jit.script.*:DeprecationWarning")
-@all_kinds
-def test_several_gradients_at_once_and_forward_mode(options, generator):
-    logits, y = case(generator, 3)
-    loss = HistogramLoss(LOSS_BINS, **options, reduction="none")
-    plain = torch.autograd.functional.jacobian(lambda z: loss(z, y), logits)
-    jacobian = torch.autograd.functional.jacobian
-    for strategy in ("reverse-mode", "forward-mode"):
-        found = jacobian(
-            lambda z: loss(z, y), logits, vectorize=True, strategy=strategy
-        )
-        torch.testing.assert_close(found, plain)
-    tangent = torch.randn_like(logits)
-    with forward_ad.dual_level():
-        dual = forward_ad.make_dual(logits.clone().requires_grad_(), tangent)
-        found = forward_ad.unpack_dual(loss(dual, y)).tangent
-    torch.testing.assert_close(
-        found, (plain.diagonal(dim1=0, dim2=1) * tangent.T).sum(0)
-    )
-
-
 @all_losses
 @pytest.mark.parametrize("y_dtype", [torch.float32, torch.float64])
 def test_a_loss_has_the_dtype_of_what_the_network_gave(loss, y_dtype, generator):
@@ -444,63 +371,20 @@ def test_bins_of_a_loss_cannot_be_exchanged_behind_its_tables():
         HistogramLoss(LOSS_BINS).bins = BINS["even"]
 
 
-def test_pieces_differentiate_twice(generator, monkeypatch):
-    monkeypatch.setattr(losses, "_PIECES_ABOVE", 0)
-    monkeypatch.setattr(losses, "_PIECE", 24)
-    logits, y = case(generator, 4)
-    target_probs = targets.gaussian(y, LOSS_BINS, sigma=0.5)
-    logits.requires_grad_()
-    assert gradcheck(lambda out: losses.histogram_loss(out, target_probs), logits)
-    assert gradgradcheck(lambda out: losses.histogram_loss(out, target_probs), logits)
-
-
-def test_pieces_weigh_target_vectors_that_do_not_sum_to_one(generator, monkeypatch):
-    logits, _ = case(generator, 6)
-    p = torch.rand(6, 12, generator=generator, dtype=torch.float64)
-    logits.requires_grad_()
-    plain = losses.histogram_loss(logits, p)
-    (expected,) = torch.autograd.grad(plain.sum(), logits)
-    monkeypatch.setattr(losses, "_PIECES_ABOVE", 0)
-    monkeypatch.setattr(losses, "_PIECE", 24)
-    pieces = losses.histogram_loss(logits, p)
-    (gradient,) = torch.autograd.grad(pieces.sum(), logits)
-    torch.testing.assert_close(pieces, plain)
-    torch.testing.assert_close(gradient, expected)
-
-
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_pieces_of_half_precision_have_a_gradient_of_it(dtype, generator, monkeypatch):
-    logits, y = case(generator, 6)
-    logits = logits.to(dtype).requires_grad_()
-    p = targets.gaussian(y, LOSS_BINS, sigma=0.5)
-    plain = losses.histogram_loss(logits, p)
-    (expected,) = torch.autograd.grad(plain.sum(), logits)
-    monkeypatch.setattr(losses, "_PIECES_ABOVE", 0)
-    pieces = losses.histogram_loss(logits, p)
-    (gradient,) = torch.autograd.grad(pieces.sum(), logits)
-    assert gradient.dtype == dtype and pieces.dtype == torch.float32
-    torch.testing.assert_close(pieces, plain)
-    torch.testing.assert_close(gradient, expected, rtol=0.01, atol=1e-3)
-
-
-@pytest.mark.parametrize("offset", [0.0, 1e4, -1e4])
-def test_the_shortcut_is_as_stable_as_log_softmax(offset):
-    # Far from zero, and with one logit towering over the rest.
-    logits = torch.zeros(3, 12) + offset
-    logits[1, 0] += 1e4
-    logits[2, 5] -= 1e4
-    y = torch.tensor([0.0, 2.9, 1.0])
-    loss = HistogramLoss(LOSS_BINS, reduction="none")
-    expected = loss(logits, y)  # no gradient, no shortcut
-    torch.testing.assert_close(loss(logits.requires_grad_(), y), expected)
-
-
 def test_gradients_reach_y_and_target_probs_if_they_ask_for_them(generator):
     logits, y = case(generator, 4)
     loss = HistogramLoss(LOSS_BINS)
     assert gradcheck(lambda y: loss(logits, y), y.requires_grad_())
     p = torch.rand(4, 12, dtype=torch.float64, requires_grad=True)
     assert gradcheck(lambda p: losses.histogram_loss(logits, p), p)
+
+
+def test_weights_do_not_change_the_dtype(generator):
+    logits, y = case(generator, 3, dtype=torch.float32)
+    weight = torch.ones(3, dtype=torch.float64)
+    for reduction in ("mean", "sum", "none"):
+        loss = HistogramLoss(LOSS_BINS, reduction=reduction)
+        assert loss(logits, y, weight).dtype == torch.float32
 
 
 def test_reductions_and_weights(generator):

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.autograd import forward_ad
 
 from histreg._checks import (
     check_choice,
@@ -23,10 +22,14 @@ from histreg._checks import (
     check_positive,
     check_shape,
     check_tensor,
-    has_values,
     is_free_to_read,
 )
 from histreg.bins import Bins, as_float64, checked_bins, float64_on, restored_bins
+from histreg.cross_entropy import (
+    at_least_float32,
+    cross_entropy,
+    window_cross_entropy,
+)
 from histreg.distribution import Histogram
 from histreg.targets import (
     OUT_OF_RANGE,
@@ -82,15 +85,7 @@ def histogram_loss(logits: Tensor, target_probs: Tensor) -> Tensor:
     tensor(0.6931)
     """
     check_shape("target_probs", target_probs, logits.shape, because="like the logits")
-    if (
-        logits.numel() > _PIECES_ABOVE
-        and logits.device.type == "cpu"
-        and _knows_its_gradient(logits, [target_probs])
-    ):
-        return _WithGradient.apply(
-            _cross_entropy, _evaluate_in_pieces, logits, target_probs
-        )
-    return _cross_entropy(logits, target_probs)
+    return cross_entropy(logits, target_probs)
 
 
 def l2(prediction: Tensor, y: Tensor) -> Tensor:
@@ -159,7 +154,7 @@ def softmax_per_bin_l2(logits: Tensor, y: Tensor, bins: Bins) -> Tensor:
     Tensor of shape (...)
     """
     _check_logits_and_y(logits, y, bins)
-    probs = _at_least_float32(logits).softmax(dim=-1)  # (..., k)
+    probs = at_least_float32(logits).softmax(dim=-1)  # (..., k)
     centers = bins.centers.to(probs.device, probs.dtype)
     y = y.to(probs.dtype).unsqueeze(-1)  # (..., 1)
     return ((probs * centers - y) ** 2).sum(dim=-1)
@@ -178,7 +173,7 @@ def brier(logits: Tensor, target_probs: Tensor) -> Tensor:
     Tensor of shape (...)
     """
     check_shape("target_probs", target_probs, logits.shape, because="like the logits")
-    probs = _at_least_float32(logits).softmax(dim=-1)  # (..., k)
+    probs = at_least_float32(logits).softmax(dim=-1)  # (..., k)
     return ((probs - target_probs.to(probs.dtype)) ** 2).sum(dim=-1)
 
 
@@ -245,7 +240,8 @@ class HistogramLoss(nn.Module):
         With a sequence, one for each of m targets: logits (..., m, k), y (..., m).
     target : {"gaussian", "one_bin", "uniform", "projected"} or callable
         How y becomes a probability vector, see `histreg.targets`; a callable takes
-        ``(y, bins)`` and returns ``(..., k)``.
+        ``(y, bins)``, y in float64 and clipped if it was to be, and returns
+        ``(..., k)``.
     sigma_in_bins : float, default 2.0
         For ``"gaussian"``: its standard deviation in bin widths. Needs bins of equal
         width; for others give ``sigma``.
@@ -365,12 +361,14 @@ class HistogramLoss(nn.Module):
                 parts.append(self._losses(i, logits[..., i, :], y[..., i]))
             losses = torch.stack(parts, dim=-1)
         if weight is not None:
-            losses = losses * weight
+            losses = losses * weight.to(losses.dtype)
         if self.reduction == "none":
             return losses
         if self.reduction == "sum":
             return losses.sum()
-        return losses.mean() if weight is None else losses.sum() / weight.sum()
+        if weight is None:
+            return losses.mean()
+        return losses.sum() / weight.to(losses.dtype).sum()
 
     def _losses(self, i: int, logits: Tensor, y: Tensor) -> Tensor:
         """Return the loss per sample for the i-th target."""
@@ -381,19 +379,14 @@ class HistogramLoss(nn.Module):
             return histogram_loss(logits, self.target(y, bins))
         if self.target == "uniform":
             return histogram_loss(logits, uniform(y, bins, epsilon=self.epsilon))
-        logits = _at_least_float32(logits)
+        logits = at_least_float32(logits)
         windows = self._windows_for(i, logits.dtype, y.device)
         if windows is None:
             probs = gaussian(
                 y, bins, sigma=self._sigmas[i], out_of_range=self.out_of_range
             )
             return histogram_loss(logits, probs)
-        window = windows(y)
-        if _knows_its_gradient(logits, window):
-            return _WithGradient.apply(
-                _window_cross_entropy, _evaluate_window, logits, *window
-            )
-        return _window_cross_entropy(logits, *window)
+        return window_cross_entropy(logits, windows(y))
 
     def _look_at(self, y: Tensor, bins: Bins) -> None:
         """Refuse what is not finite and count what will be clipped."""
@@ -439,17 +432,20 @@ class HistogramLoss(nn.Module):
             return None
         key = (i, dtype, device)
         if key not in self._windows:
-            bins = self._each_bins[i]
             if is_gaussian and torch.compiler.is_compiling():
                 return None
-            self._windows[key] = (
-                GaussianWindows(bins, self._sigmas[i], dtype, device)
-                if is_gaussian
-                else ProjectedWindows(bins, dtype, device)
-                if self.target == "projected"
-                else OneBinWindows(bins, dtype, device)
-            )
+            self._windows[key] = self._make_windows(i, dtype, device)
         return self._windows[key]
+
+    def _make_windows(
+        self, i: int, dtype: torch.dtype, device: torch.device
+    ) -> Callable[[Tensor], Window]:
+        bins = self._each_bins[i]
+        if self.target == "one_bin":
+            return OneBinWindows(bins, dtype, device)
+        if self.target == "projected":
+            return ProjectedWindows(bins, dtype, device)
+        return GaussianWindows(bins, self._sigmas[i], dtype, device)
 
     def _sigmas_from(
         self, sigma: float | Sequence[float] | None, sigma_in_bins: float | None
@@ -537,20 +533,6 @@ def _check_weight(weight: Tensor) -> None:
             )
 
 
-def _at_least_float32(logits: Tensor) -> Tensor:
-    return logits.float() if logits.dtype.itemsize < 4 else logits
-
-
-def _cross_entropy(logits: Tensor, target_probs: Tensor) -> Tensor:
-    log_probs = _at_least_float32(logits).log_softmax(dim=-1)
-    return -(target_probs.to(log_probs.dtype) * log_probs).sum(dim=-1)
-
-
-def _window_cross_entropy(logits: Tensor, indices: Tensor, probs: Tensor) -> Tensor:
-    log_probs = logits.log_softmax(dim=-1)
-    return -(log_probs.gather(-1, indices) * probs).sum(dim=-1)
-
-
 def _check_logits_and_y(logits: Tensor, y: Tensor, bins: Bins) -> None:
     check_shape(
         "logits", logits, (*y.shape, bins.n_bins), because="for this y and these bins"
@@ -559,7 +541,7 @@ def _check_logits_and_y(logits: Tensor, y: Tensor, bins: Bins) -> None:
 
 def _mean_error(logits: Tensor, y: Tensor, bins: Bins) -> Tensor:
     """Return mean - y, both relative to the middle of the bins."""
-    probs = _at_least_float32(logits).softmax(dim=-1)  # (..., k)
+    probs = at_least_float32(logits).softmax(dim=-1)  # (..., k)
     middle = bins.low + (bins.high - bins.low) / 2
     centers = (bins.centers - middle).to(probs.device, probs.dtype)
     y = (y.to(float64_on(y.device)) - middle).to(probs.dtype)
@@ -574,103 +556,5 @@ def _mixture_of(parameters: Tensor) -> tuple[Tensor, Tensor, Tensor]:
             "parameters must have shape (..., 3, m): weights, means and spreads of m "
             f"components, got shape {tuple(parameters.shape)}"
         )
-    weights, means, spreads = _at_least_float32(parameters).unbind(dim=-2)
+    weights, means, spreads = at_least_float32(parameters).unbind(dim=-2)
     return weights.log_softmax(dim=-1), means, spreads
-
-
-def _knows_its_gradient(logits: Tensor, data: Iterable[Tensor]) -> bool:
-    """Whether `_WithGradient` applies: one plain derivative is asked for, no more."""
-    return (
-        torch.is_grad_enabled()
-        and logits.requires_grad
-        and not any(each.requires_grad for each in data)
-        and all(has_values(each) for each in (logits, *data))
-        and forward_ad.unpack_dual(logits).tangent is None
-    )
-
-
-class _WithGradient(torch.autograd.Function):
-    """A loss per sample whose forward pass finds the gradient as well.
-
-    ``loss(logits, *data)`` is the plain formula, (..., k), ... -> (...);
-    ``evaluate`` of the same arguments returns its values and their gradient in the
-    logits. The backward pass scales that gradient in place and hands it out; a second
-    one evaluates anew, and one that is itself to be differentiated goes through the
-    plain formula.
-    """
-
-    @staticmethod
-    def forward(
-        ctx: Any,
-        loss: Callable[..., Tensor],
-        evaluate: Callable[..., tuple[Tensor, Tensor]],
-        logits: Tensor,
-        *data: Tensor,
-    ) -> Tensor:
-        losses, ctx.gradient = evaluate(logits.detach(), *data)
-        ctx.loss, ctx.evaluate = loss, evaluate
-        ctx.save_for_backward(logits, *data)
-        return losses
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        logits, *data = ctx.saved_tensors
-        scale = grads[0].unsqueeze(-1)
-        gradient, ctx.gradient = ctx.gradient, None
-        if torch.is_grad_enabled():  # create_graph=True
-            value = ctx.loss(logits, *data).sum()
-            (gradient,) = torch.autograd.grad(value, logits, create_graph=True)
-            gradient = gradient * scale
-        else:
-            if gradient is None:
-                _, gradient = ctx.evaluate(logits.detach(), *data)
-            # Several gradients at once (is_grads_batched) do not fit in place.
-            gradient = gradient.mul_(scale) if has_values(scale) else gradient * scale
-        return (None, None, gradient, *[None] * len(data))
-
-
-def _evaluate_window(
-    logits: Tensor, indices: Tensor, target_probs: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Return the cross-entropy over a window and its gradient, softmax - target.
-
-    With the largest logit as origin nothing overflows, and its probability, at least
-    1 / k, gives the logarithm of the sum. The softmax itself becomes the gradient, so
-    that one array of the logits' size is made where plain autograd makes four.
-    """
-    probs = logits.softmax(dim=-1)  # (..., k)
-    top = logits.amax(dim=-1, keepdim=True)  # (..., 1)
-    within = logits.gather(-1, indices).sub_(top)  # (..., m)
-    losses = -within.mul_(target_probs).sum(dim=-1) - probs.amax(dim=-1).log()
-    return losses, probs.scatter_add_(-1, indices, -target_probs)
-
-
-# Dense targets of more logits than this are evaluated in pieces of at most so many: a
-# piece and its intermediates stay in the cache, and their memory is used again. For
-# fewer, plain autograd is faster. Measured: docs/speed.md.
-_PIECES_ABOVE, _PIECE = 2**21, 2**19
-
-
-def _evaluate_in_pieces(logits: Tensor, target_probs: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the cross-entropy and its gradient, some rows at a time."""
-    k = logits.shape[-1]
-    rows, targets = logits.reshape(-1, k), target_probs.reshape(-1, k)
-    gradient = torch.empty_like(rows)
-    losses = []
-    size = max(1, _PIECE // k)
-    for begin in range(0, len(rows), size):
-        piece = slice(begin, begin + size)
-        value, gradient[piece] = _evaluate_dense(rows[piece], targets[piece])
-        losses.append(value)
-    return torch.cat(losses).reshape(logits.shape[:-1]), gradient.view_as(logits)
-
-
-def _evaluate_dense(logits: Tensor, target_probs: Tensor) -> tuple[Tensor, Tensor]:
-    with torch.enable_grad():
-        logits = logits.detach().requires_grad_()
-        log_probs = _at_least_float32(logits).log_softmax(dim=-1)
-    p = target_probs.to(log_probs.dtype)
-    losses = -(p * log_probs.detach()).sum(dim=-1)
-    # The derivative of log_softmax along p is what the loss needs, but for a sign.
-    (minus,) = torch.autograd.grad(log_probs, logits, p)
-    return losses, minus.neg_()

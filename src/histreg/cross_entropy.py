@@ -1,0 +1,167 @@
+"""The cross-entropy of logits with target vectors, and how it is evaluated.
+
+Two plain formulas, `_dense` and `_window`, and a shortcut: where one derivative in the
+logits is all that is asked for, the forward pass finds it too, in closed form and
+mostly in place. On a CPU fresh memory costs as much as the arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import forward_ad
+
+from histreg._checks import has_values
+from histreg.targets import Window
+
+# Dense targets of more logits than this are evaluated in pieces of at most so many: a
+# piece and its intermediates stay in the cache, and their memory is used again. For
+# fewer, plain autograd is faster. Measured: docs/speed.md.
+_PIECES_ABOVE, _PIECE = 2**21, 2**19
+
+
+def cross_entropy(logits: Tensor, target_probs: Tensor) -> Tensor:
+    """Return it for each sample, of whole target vectors.
+
+    Parameters
+    ----------
+    logits, target_probs : Tensors of shape (..., k)
+
+    Returns
+    -------
+    Tensor of shape (...), float32 for half precision logits
+    """
+    if (
+        logits.numel() > _PIECES_ABOVE
+        and logits.device.type == "cpu"
+        and _knows_its_gradient(logits, [target_probs])
+    ):
+        return _WithGradient.apply(_dense, _evaluate_in_pieces, logits, target_probs)
+    return _dense(logits, target_probs)
+
+
+def window_cross_entropy(logits: Tensor, window: Window) -> Tensor:
+    """Return it for each sample, of target vectors that are zero outside a window.
+
+    Parameters
+    ----------
+    logits : Tensor of shape (..., k), float32 or float64
+    window : Window of shape (..., m)
+
+    Returns
+    -------
+    Tensor of shape (...)
+    """
+    if _knows_its_gradient(logits, window):
+        return _WithGradient.apply(_window, _evaluate_window, logits, *window)
+    return _window(logits, *window)
+
+
+def at_least_float32(logits: Tensor) -> Tensor:
+    """Return half precision as float32, everything else as it is."""
+    return logits.float() if logits.dtype.itemsize < 4 else logits
+
+
+def _dense(logits: Tensor, target_probs: Tensor) -> Tensor:
+    log_probs = at_least_float32(logits).log_softmax(dim=-1)
+    return -(target_probs.to(log_probs.dtype) * log_probs).sum(dim=-1)
+
+
+def _window(logits: Tensor, indices: Tensor, target_probs: Tensor) -> Tensor:
+    log_probs = logits.log_softmax(dim=-1)
+    return -(log_probs.gather(-1, indices) * target_probs).sum(dim=-1)
+
+
+def _knows_its_gradient(logits: Tensor, data: Iterable[Tensor]) -> bool:
+    """Whether `_WithGradient` applies: one plain derivative is asked for, no more."""
+    return (
+        torch.is_grad_enabled()
+        and logits.requires_grad
+        and not any(each.requires_grad for each in data)
+        and all(has_values(each) for each in (logits, *data))
+        and forward_ad.unpack_dual(logits).tangent is None
+    )
+
+
+class _WithGradient(torch.autograd.Function):
+    """A loss per sample whose forward pass finds the gradient as well.
+
+    ``loss(logits, *data)`` is the plain formula, (..., k), ... -> (...);
+    ``evaluate`` of the same arguments returns its values and their gradient in the
+    logits. The backward pass scales that gradient in place and hands it out; a second
+    one evaluates anew, and one that is itself to be differentiated goes through the
+    plain formula.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        loss: Callable[..., Tensor],
+        evaluate: Callable[..., tuple[Tensor, Tensor]],
+        logits: Tensor,
+        *data: Tensor,
+    ) -> Tensor:
+        losses, ctx.gradient = evaluate(logits.detach(), *data)
+        ctx.loss, ctx.evaluate = loss, evaluate
+        ctx.save_for_backward(logits, *data)
+        return losses
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        logits, *data = ctx.saved_tensors
+        scale = grads[0].unsqueeze(-1)
+        gradient, ctx.gradient = ctx.gradient, None
+        if torch.is_grad_enabled():  # create_graph=True
+            value = ctx.loss(logits, *data).sum()
+            (gradient,) = torch.autograd.grad(value, logits, create_graph=True)
+            gradient = gradient * scale
+        else:
+            if gradient is None:
+                _, gradient = ctx.evaluate(logits.detach(), *data)
+            # Several gradients at once (is_grads_batched) do not fit in place.
+            gradient = gradient.mul_(scale) if has_values(scale) else gradient * scale
+        return (None, None, gradient, *[None] * len(data))
+
+
+def _evaluate_window(
+    logits: Tensor, indices: Tensor, target_probs: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Return the cross-entropy over a window and its gradient, softmax - target.
+
+    With the largest logit as origin nothing overflows, and its probability, at least
+    1 / k, gives the logarithm of the sum. The softmax itself becomes the gradient, so
+    that one array of the logits' size is made where plain autograd makes four.
+    """
+    probs = logits.softmax(dim=-1)  # (..., k)
+    top = logits.amax(dim=-1, keepdim=True)  # (..., 1)
+    within = logits.gather(-1, indices).sub_(top)  # (..., m)
+    losses = -within.mul_(target_probs).sum(dim=-1) - probs.amax(dim=-1).log()
+    return losses, probs.scatter_add_(-1, indices, -target_probs)
+
+
+def _evaluate_in_pieces(logits: Tensor, target_probs: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the cross-entropy and its gradient, some rows at a time."""
+    k = logits.shape[-1]
+    rows, targets = logits.reshape(-1, k), target_probs.reshape(-1, k)
+    gradient = torch.empty_like(rows)
+    losses = []
+    size = max(1, _PIECE // k)
+    for begin in range(0, len(rows), size):
+        piece = slice(begin, begin + size)
+        value, gradient[piece] = _evaluate_dense(rows[piece], targets[piece])
+        losses.append(value)
+    return torch.cat(losses).reshape(logits.shape[:-1]), gradient.view_as(logits)
+
+
+def _evaluate_dense(logits: Tensor, target_probs: Tensor) -> tuple[Tensor, Tensor]:
+    with torch.enable_grad():
+        logits = logits.detach().requires_grad_()
+        log_probs = at_least_float32(logits).log_softmax(dim=-1)
+    p = target_probs.to(log_probs.dtype)
+    losses = -(p * log_probs.detach()).sum(dim=-1)
+    # The derivative of log_softmax along p is what the loss needs, but for a sign.
+    (minus,) = torch.autograd.grad(log_probs, logits, p)
+    return losses, minus.neg_()
