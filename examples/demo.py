@@ -137,9 +137,9 @@ def main() -> None:
         # For a point forecast the score is the absolute error.
         ("CRPS", (point - y_test).abs(), metrics.crps(d, y_test)),
     ]
-    for name, ours, theirs in rows:
-        left = "none" if ours is None else f"{ours.mean().item():.3f}"
-        print(f"{name:<25}{left:>10}{theirs.mean().item():>12.3f}")
+    for name, of_l2, of_histogram in rows:
+        left = "none" if of_l2 is None else f"{of_l2.mean().item():.3f}"
+        print(f"{name:<25}{left:>10}{of_histogram.mean().item():>12.3f}")
     print(f"{'90 % interval covers':<25}{'none':>10}{covered:>12.3f}")
     print("\nwhat the bins and the smoothing cost:")
     print(theory.explain(bins, loss.sigma, y))

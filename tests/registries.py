@@ -94,6 +94,7 @@ def distributions(dtype: torch.dtype) -> dict[str, Histogram]:
         "matrix": Histogram(BINS["two"], logits=logits(2, 3, 2)),
         "far away": Histogram(BINS["far away"], logits=logits(4, 20)),
         "geometric": Histogram(BINS["geometric"], logits=logits(3, 12)),
+        "wide ends": Histogram(BINS["wide ends"], logits=logits(2, 42)),
         "holes": Histogram(
             BINS["uneven"],
             probs=torch.tensor(

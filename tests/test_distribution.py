@@ -425,8 +425,45 @@ def test_a_row_of_nan_spoils_only_itself():
     logits = torch.zeros(4, 16)
     logits[2] = math.nan
     d = Histogram(BINS["even"], logits=logits)
-    for value in (d.mean, d.median, d.sample(), *d.interval(0.9), d.crps(0.3)):
+    values = [
+        d.mean,
+        d.median,
+        d.mode,
+        d.stddev,
+        d.entropy(),
+        d.sample(),
+        d.prob(0.0, 1.0),
+        d.crps(0.3),
+        d.log_prob(0.3),
+        *d.interval(0.9),
+        *d.interval(0.9, "shortest"),
+        Histogram.mixture([d, d]).mean,
+    ]
+    for value in values:
         assert value.isnan().tolist() == [False, False, True, False]
+
+
+def test_small_numbers_survive_beside_a_wide_bin(dtype):
+    # Relative to half the span of 1e4, float32 centers of 1e-4 would be zero.
+    bins = Bins(np.geomspace(1e-4, 1e4, 101))
+    rows = torch.full((100, 100), -1e4, dtype=dtype).fill_diagonal_(0)
+    d = Histogram(bins, logits=rows)
+    eps = torch.finfo(dtype).eps
+    # A sum about the middle of 5,000 carries 1e-12 in float64.
+    for value in (d.mean, d.mode):
+        np.testing.assert_allclose(value, bins.centers, rtol=4 * eps, atol=2e-12)
+    np.testing.assert_allclose(d.stddev, bins.widths / 12**0.5, rtol=4 * eps)
+    assert bool(d.log_prob(d.mode).isfinite().all())
+
+
+def test_a_range_whose_square_is_infinite_has_an_infinite_variance():
+    d = Histogram(Bins.of([0.0, 1e200]), logits=torch.zeros(100, dtype=torch.float64))
+    assert d.variance == math.inf and 1e199 < d.stddev < 1e200
+
+
+def test_infinity_is_outside_also_where_an_end_rounds_to_it():
+    d = Histogram(Bins.uniform(0.0, 1e5, 4), logits=torch.zeros(4))
+    assert d.log_prob(torch.tensor(math.inf, dtype=torch.float16)) == -math.inf
 
 
 @pytest.mark.parametrize("span", [1e-25, 1.0, 1e25])

@@ -6,6 +6,7 @@ import math
 import shutil
 import warnings
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -461,6 +462,23 @@ def test_each_target_may_have_its_own_sigma():
     y = torch.tensor([[0.7, 0.7e6]], dtype=torch.float64)
     first, second = loss(torch.randn(6).expand(1, 2, 6), y)[0]
     assert first.item() == pytest.approx(second.item(), rel=1e-6)
+
+
+def test_sigma_may_be_an_array_or_a_tensor():
+    for sigma in (np.array([0.1, 0.2]), torch.tensor([0.1, 0.2]), (0.1, 0.2)):
+        loss = HistogramLoss([LOSS_BINS] * 2, sigma=sigma)
+        assert loss.sigma == pytest.approx([0.1, 0.2])
+    assert isinstance(HistogramLoss(LOSS_BINS, sigma=torch.tensor(0.1)).sigma, float)
+
+
+def test_the_loss_on_the_mean_survives_a_wide_bin():
+    bins = Bins(np.geomspace(1e-4, 1e4, 101))
+    logits = torch.full((1, 100), -1e4)
+    logits[0, 0] = 0.0
+    y = torch.tensor([3e-4])
+    expected = 3e-4 - bins.centers[0].item()
+    found = losses.softmax_mean_l1(logits, y, bins).item()
+    assert found == pytest.approx(expected, rel=1e-5)
 
 
 def test_the_warning_points_at_the_line_that_called():

@@ -162,6 +162,27 @@ def test_scorers_see_through_pipelines_and_searches(data):
         scorer(LinearRegression(), X, y)
 
 
+def test_a_pipeline_may_have_one_step(data):
+    X, y = data
+    single = make_pipeline(Marginal()).fit(X, y)
+    expected = SCORERS["neg_crps"](Marginal().fit(X, y), X, y)
+    assert SCORERS["neg_crps"](single, X, y) == expected
+
+
+def test_weights_without_a_mean_are_refused(data):
+    X, y = data
+    estimator = Marginal().fit(X, y)
+    for weight in (np.zeros(200), -np.ones(200)):
+        with pytest.raises(ValueError, match="sample_weight must be finite, not neg"):
+            SCORERS["neg_crps"](estimator, X, y, sample_weight=weight)
+
+
+def test_an_end_rounded_to_float32_is_inside_for_the_log_score():
+    d = Histogram(Bins.uniform(0, 0.1, 10), logits=torch.zeros(1, 10))
+    for y in (torch.tensor([0.1]), np.array([0.1], dtype=np.float32), [0.1]):
+        assert metrics.log_score(d, y).item() == pytest.approx(-math.log(10), rel=1e-6)
+
+
 def test_metrics_are_float64_without_gradients():
     d = Histogram(Bins.uniform(0, 1, 4), logits=torch.zeros(3, 4, requires_grad=True))
     y = torch.rand(3)

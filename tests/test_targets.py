@@ -1,6 +1,7 @@
 """Targets: y becomes a probability vector over the bins."""
 
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from torch.distributions import Laplace
 from torch.func import vmap
 
-from histreg import Bins, targets
+from histreg import Bins, HistogramLoss, targets
 from tests import references
 from tests.registries import BINS, TARGETS
 
@@ -392,6 +393,19 @@ def test_bad_input_gets_one_sentence(make, sentence):
 def test_y_must_be_a_tensor():
     with pytest.raises(TypeError, match="y must be a Tensor, got float"):
         targets.one_bin(0.5, BINS["even"])
+
+
+def test_large_integers_are_compared_exactly():
+    # float32 cannot tell 2^24 from 2^24 + 1.
+    y, bins = torch.tensor([2**24 + 1]), Bins.uniform(0, 2**24, 4)
+    with pytest.raises(ValueError, match="y must lie within the bins"):
+        targets.one_bin(y, bins, out_of_range="error")
+
+
+def test_tables_do_not_grow_with_the_square_of_the_bins():
+    bins = Bins.uniform(0, 1, 5000)
+    loss = HistogramLoss(bins, sigma=0.05)  # windows of half the bins
+    assert len(pickle.dumps(loss)) < 2**20
 
 
 def test_bins_must_be_bins():

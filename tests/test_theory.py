@@ -580,6 +580,14 @@ def test_truncation_bias_of_a_huge_sigma_is_the_way_to_the_middle(sigma):
     torch.testing.assert_close(bias, 0.5 - y, rtol=1e-4, atol=1e-12)
 
 
+def test_extreme_ranges_and_sigmas_do_not_raise():
+    assert theory.prediction_bound(1.0, low=0.0, high=1e200).item() == math.inf
+    bias = theory.truncation_bias([0.0, 0.5], low=0.0, high=1.0, sigma=1e-310)
+    assert bias.abs().max() < 1e-29
+    bins = Bins.of([0.0, 1e200])
+    assert theory.explain(bins, bins.width, [0.0, 1e200]).variance_added == math.inf
+
+
 def test_a_divergence_rounded_below_zero_is_zero():
     assert theory.prediction_bound(-4.8e-7, low=0.0, high=1.0).item() == 0.0
 

@@ -87,3 +87,14 @@ def check_finite(name: str, tensor: Tensor) -> None:
             f"{name} must be finite, got {int(bad.sum())} of {tensor.numel()} values "
             f"that are not, the first {first}"
         )
+
+
+def check_weight(name: str, weight: Tensor) -> None:
+    """Raise on weights that have no mean, where that can be seen for free."""
+    if weight.numel() and is_free_to_read(weight):
+        smallest, largest = (extreme.item() for extreme in weight.detach().aminmax())
+        if not 0 <= smallest <= largest < math.inf or largest == 0:
+            raise ValueError(
+                f"{name} must be finite, not negative and not zero throughout, "
+                f"got values from {smallest:g} to {largest:g}"
+            )

@@ -67,7 +67,8 @@ class Bins:
 
     _borders: tuple[float, ...]
     is_uniform: bool = field(compare=False)
-    """Whether all bins have the same width, up to rounding (1e-4 of it)."""
+    """Whether all bins have the same width, up to 1e-4 of it or, far from zero, up to
+    the rounding of the borders."""
     narrowest: float = field(compare=False)
     """The width of the narrowest bin."""
 

@@ -18,8 +18,9 @@ from histreg._checks import has_values
 from histreg.targets import Window
 
 # Dense targets of more logits than this are evaluated in pieces of at most so many: a
-# piece and its intermediates stay in the cache, and their memory is used again. For
-# fewer, plain autograd is faster. Measured: docs/speed.md.
+# piece and its intermediates stay in the cache, and their memory is used again. At
+# 65,536 x 256 on two cores that takes 0.7 of the time of F.cross_entropy, plain
+# autograd 1.4; at 4,096 rows plain autograd is the faster one.
 _PIECES_ABOVE, _PIECE = 2**21, 2**19
 
 
@@ -37,6 +38,8 @@ def cross_entropy(logits: Tensor, target_probs: Tensor) -> Tensor:
     if (
         logits.numel() > _PIECES_ABOVE
         and logits.device.type == "cpu"
+        # Half precision would round the gradient before the loss scale is applied.
+        and logits.dtype.itemsize >= 4
         and _knows_its_gradient(logits, [target_probs])
     ):
         return _WithGradient.apply(_dense, _evaluate_in_pieces, logits, target_probs)

@@ -96,18 +96,20 @@ class Histogram(Distribution):
         return self.logits.exp()
 
     @lazy_property
+    def _wide_probs(self) -> Tensor:  # (..., k), float64
+        # Their sum is one to the last digit: that of a float32 softmax is off by 1e-7,
+        # which far from zero is a distance.
+        probs = self.probs.to(float64_on(self._parameter.device))
+        return probs / probs.sum(dim=-1, keepdim=True)
+
+    @lazy_property
     def _cdf_at_borders(self) -> Tensor:  # (..., k + 1), from exactly 0 to exactly 1
-        wide = float64_on(self._parameter.device)
-        cumulative = self.probs.to(wide).cumsum(dim=-1)
-        cumulative = torch.cat(
-            [torch.zeros_like(cumulative[..., :1]), cumulative], dim=-1
-        )
-        return cumulative / cumulative[..., -1:]
+        return _cumulated(self._wide_probs)
 
     @lazy_property
     def _tail_at_borders(self) -> Tensor:  # (..., k + 1), from exactly 1 to exactly 0
         """1 - CDF, summed from the other end: a small upper tail keeps its digits."""
-        return Histogram(self.bins, probs=self.probs.flip(-1))._cdf_at_borders.flip(-1)
+        return _cumulated(self._wide_probs.flip(-1)).flip(-1)
 
     def _geometry(self) -> tuple[Tensor, Tensor]:
         """Return borders (k + 1,) and widths (k,) in float64 on the right device."""
@@ -119,37 +121,38 @@ class Histogram(Distribution):
     def mean(self) -> Tensor:  # (...)
         """The mean, the paper's prediction."""
         middle, centers = self._centered()
-        # Summing distances from the middle keeps an offset of the bins out of the sum.
-        return (self.probs * centers).sum(dim=-1) + middle
+        mean = (self._wide_probs * centers).sum(dim=-1) + middle
+        return mean.to(self.probs.dtype)
 
     @property
     def variance(self) -> Tensor:  # (...)
         """The variance, that within the bins (w² / 12) included."""
-        return self._variance_in_spans() * self._span**2
+        variance = self._variance_in_spans() * self._span * self._span
+        return variance.to(self.probs.dtype)
 
     @property
     def stddev(self) -> Tensor:  # (...)
         """The standard deviation, also where its square leaves the float type."""
-        return self._variance_in_spans().sqrt() * self._span
+        return (self._variance_in_spans().sqrt() * self._span).to(self.probs.dtype)
 
     def _variance_in_spans(self) -> Tensor:  # (...)
         """Return the variance in units of the bins' whole span, squared."""
         _, widths = self._geometry()
-        within = ((widths / self._span) ** 2 / 12).to(self.probs.dtype)
+        within = (widths / self._span) ** 2 / 12
         _, centers = self._centered()
         centers = centers / self._span
-        mean = (self.probs * centers).sum(dim=-1, keepdim=True)
-        return (self.probs * ((centers - mean) ** 2 + within)).sum(dim=-1)
+        mean = (self._wide_probs * centers).sum(dim=-1, keepdim=True)
+        return (self._wide_probs * ((centers - mean) ** 2 + within)).sum(dim=-1)
 
     @property
     def _span(self) -> float:
         return self.bins.high - self.bins.low
 
     def _centered(self) -> tuple[float, Tensor]:
-        """Return the middle of the bins and the centers relative to it."""
+        """Return the middle of the bins and the centers relative to it, float64."""
         borders, widths = self._geometry()
         middle = self.bins.low + self._span / 2
-        return middle, ((borders[:-1] - middle) + widths / 2).to(self.probs.dtype)
+        return middle, (borders[:-1] - middle) + widths / 2
 
     @property
     def median(self) -> Tensor:  # (...)
@@ -159,10 +162,11 @@ class Histogram(Distribution):
     @property
     def mode(self) -> Tensor:  # (...)
         """The center of the bin with the highest density (the first of equals)."""
-        _, widths = self._geometry()
+        borders, widths = self._geometry()
         density = self.logits - widths.log().to(self.logits.dtype)
-        middle, centers = self._centered()
-        return entries(centers, density.argmax(dim=-1)) + middle
+        mode = entries(borders[:-1] + widths / 2, density.argmax(dim=-1))
+        mode = mode.masked_fill(density.isnan().any(dim=-1), torch.nan)
+        return mode.to(self.probs.dtype)
 
     def entropy(self) -> Tensor:  # (...)
         """Return the differential entropy, in nats."""
@@ -209,7 +213,7 @@ class Histogram(Distribution):
         if isinstance(value, Tensor) and value.is_floating_point():
             ends = ends.to(value.dtype).to(y.dtype)
         ends = ends.to(y.device)
-        inside = (y >= ends[0]) & (y <= ends[1])
+        inside = (y >= ends[0]) & (y <= ends[1]) & y.isfinite()
         return log_density.masked_fill(~inside, -torch.inf)
 
     def pdf(self, value: Tensor | float) -> Tensor:
@@ -320,11 +324,12 @@ class Histogram(Distribution):
         )
         length = (upper - lower).masked_fill(~possible, torch.inf)
         best = length.argmin(dim=-1, keepdim=True)
-        dtype = self.probs.dtype
-        return (
-            lower.gather(-1, best).squeeze(-1).to(dtype),
-            upper.gather(-1, best).squeeze(-1).to(dtype),
+        unknown = cdf.isnan().any(dim=-1)
+        lower, upper = (
+            end.gather(-1, best).squeeze(-1).masked_fill(unknown, torch.nan)
+            for end in (lower, upper)
         )
+        return lower.to(self.probs.dtype), upper.to(self.probs.dtype)
 
     def rsample(
         self,
@@ -426,7 +431,8 @@ class Histogram(Distribution):
                 )
         stacked = torch.stack([h.probs for h in histograms], dim=-1)  # (..., k, m)
         if weights is None:
-            return Histogram(first.bins, probs=stacked.mean(dim=-1))
+            probs = stacked.mean(dim=-1)
+            return Histogram(first.bins, probs=probs, validate_args=False)
         shares = torch.as_tensor(weights, dtype=stacked.dtype, device=stacked.device)
         if shares.shape != (len(histograms),) or not bool((shares >= 0).all()):
             raise ValueError(
@@ -436,7 +442,7 @@ class Histogram(Distribution):
         if not bool(shares.sum() > 0):
             raise ValueError(f"weights must not all be zero, got {list(weights)}")
         probs = (stacked * (shares / shares.sum())).sum(dim=-1)
-        return Histogram(first.bins, probs=probs)
+        return Histogram(first.bins, probs=probs, validate_args=False)
 
     def expand(
         self, batch_shape: Sequence[int], _instance: Histogram | None = None
@@ -504,6 +510,13 @@ class Histogram(Distribution):
         shape = torch.broadcast_shapes(index.shape, self.batch_shape)
         index = index.expand(shape).unsqueeze(-1)
         return values.expand(*shape, -1).gather(-1, index).squeeze(-1)
+
+
+def _cumulated(probs: Tensor) -> Tensor:
+    """Return 0, p_1, p_1 + p_2, ..., exactly 1: (..., k) -> (..., k + 1)."""
+    sums = probs.cumsum(dim=-1)
+    sums = torch.cat([torch.zeros_like(sums[..., :1]), sums], dim=-1)
+    return sums / sums[..., -1:]
 
 
 def _thirds(start: Tensor, end: Tensor) -> Tensor:

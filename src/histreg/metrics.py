@@ -13,11 +13,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from histreg._checks import check_fraction, check_shape
+from histreg._checks import check_fraction, check_shape, check_weight
 from histreg.bins import as_float64
 from histreg.distribution import Histogram
 
@@ -190,11 +191,12 @@ class Scorer:
         sample_weight: ArrayLike | None = None,
     ) -> float:
         """Return the (weighted) mean of the metric on this data, times ``sign``."""
-        values = as_float64(self.metric(_predicted(estimator, X), as_float64(y)))
+        values = as_float64(self.metric(_predicted(estimator, X), _tensor(y)))
         if sample_weight is None:
             return self.sign * values.mean().item()
         weight = as_float64(sample_weight)
         check_shape("sample_weight", weight, values.shape, because="like y")
+        check_weight("sample_weight", weight)
         return self.sign * ((values * weight).sum() / weight.sum()).item()
 
 
@@ -202,8 +204,9 @@ def _predicted(estimator: Any, X: Any) -> Histogram:
     """Return the estimator's distribution; pipelines and searches do not pass it on."""
     estimator = getattr(estimator, "best_estimator_", estimator)
     if hasattr(estimator, "steps"):
-        X, estimator = estimator[:-1].transform(X), estimator[-1]
-        return _predicted(estimator, X)
+        if len(estimator.steps) > 1:
+            X = estimator[:-1].transform(X)
+        return _predicted(estimator[-1], X)
     if not hasattr(estimator, "predict_dist"):
         raise TypeError(
             f"estimator must have predict_dist(X), got {type(estimator).__name__}"
@@ -238,8 +241,13 @@ SCORERS = {
 }
 
 
+def _tensor(y: ArrayLike | Tensor) -> Tensor:
+    """Return y as it is: its float type tells what an end of the bins rounds to."""
+    return y if isinstance(y, Tensor) else torch.from_numpy(np.array(y))
+
+
 def _observed(distribution: Histogram, y: ArrayLike | Tensor) -> Tensor:
-    y = as_float64(y)
+    y = _tensor(y)
     check_shape("y", y, distribution.batch_shape, because="like the distribution")
     return y
 

@@ -338,15 +338,9 @@ class GaussianWindows:
         rounding = torch.finfo(torch.float64).eps * max(abs(bins.low), abs(bins.high))
         negligible = max(torch.finfo(dtype).eps / 8, 1e-13) * width
         self._width = width if uneven + rounding <= negligible else None
-        if self._width is not None:
-            table = numbers[: size + 1].double() * (width / self._unit)  # (m + 1,)
-            self._borders = table.to(device, dtype)
-        else:
-            self._firsts = borders[: self._n_starts].to(device, self._wide)  # (s,)
-            table = borders.unfold(0, size + 1, 1).contiguous()  # (s, m + 1)
-            self._borders = table.to(device, self._wide)
-        rows = numbers[:-1].unfold(0, size, 1)  # (s, m), row s is s, s + 1, ...
-        self._indices = rows.contiguous().to(device)
+        self._steps = numbers[: size + 1].to(device)  # (m + 1,)
+        self._even = (self._steps.to(self._wide) * (width / self._unit)).to(dtype)
+        self._borders = borders.to(device, self._wide)  # (k + 1,)
 
     def __call__(self, y: Tensor) -> Window:  # (...) -> (..., m)
         """Return the window of each y."""
@@ -359,17 +353,21 @@ class GaussianWindows:
             start = start.clamp(0, self._n_starts - 1)  # (...)
             place = (place - start).to(self._dtype)  # (...), from the window's start
             scale = self._width / self._unit
-            z = torch.sub(self._borders, place.unsqueeze(-1), alpha=scale)
+            z = torch.sub(self._even, place.unsqueeze(-1), alpha=scale)  # (..., m + 1)
+            indices = start.unsqueeze(-1) + self._steps[:-1]  # (..., m)
         else:
             begin = (y - self._reach).contiguous()
-            start = torch.bucketize(begin, self._firsts[1:], right=True)  # (...)
+            firsts = self._borders[1 : self._n_starts]
+            start = torch.bucketize(begin, firsts, right=True)  # (...)
+            indices = start.unsqueeze(-1) + self._steps  # (..., m + 1), of borders
             # Subtracted in float64: a wide bin may begin a window far from y.
-            z = entries(self._borders, start) - y.unsqueeze(-1)  # (..., m + 1)
+            z = entries(self._borders, indices) - y.unsqueeze(-1)  # (..., m + 1)
             z = (z / self._unit).to(self._dtype)
+            indices = indices[..., :-1]  # (..., m), of bins
         # In place where nobody looks back: fresh memory costs more than the arithmetic.
         cdf = z.erf() if z.requires_grad or not has_values(z) else z.erf_()
         probs = cdf.diff(dim=-1) / (cdf[..., -1:] - cdf[..., :1])  # (..., m)
-        return Window(entries(self._indices, start), probs)
+        return Window(indices, probs)
 
 
 def _truncated_gaussian(y: Tensor, bins: Bins, sigma: float | Tensor) -> Tensor:
@@ -460,6 +458,8 @@ def placed(y: Tensor, bins: Bins, out_of_range: str) -> Tensor:
 
     Clipping is in float64: the ends may not be representable in the dtype of y.
     """
+    if not y.is_floating_point():  # torch would compare integers in float32
+        y = y.to(float64_on(y.device))
     if out_of_range == "error" and has_values(y):
         outside = (y < bins.low) | (y > bins.high)
         if outside.any():

@@ -122,6 +122,7 @@ def truncation_bias(
             f"y must lie within [{low:g}, {high:g}], "
             f"got {y.min().item():g}..{y.max().item():g}"
         )
+    sigma = max(sigma, 1e-30 * (high - low))  # so that no quotient is infinite
     alpha, beta = (low - y) / sigma, (high - y) / sigma
     # φ(α) - φ(β), from the end nearer to y, which has the larger of the two: with g
     # half the difference of squares, φ(nearer) (1 - exp(-|g|)) and the sign of -g.
@@ -248,8 +249,9 @@ def prediction_bound(
     kl = kl.clamp(min=0)
     if not low < high:
         raise ValueError(f"low must be below high, got {low=}, {high=}")
-    scale = (high - low) ** 2 if shift_invariant else 4 * max(abs(low), abs(high)) ** 2
-    return scale * torch.minimum(kl / 2, -torch.expm1(-kl))
+    length = high - low if shift_invariant else 2 * max(abs(low), abs(high))
+    # Not length ** 2, which raises where the product is infinite.
+    return length * length * torch.minimum(kl / 2, -torch.expm1(-kl))
 
 
 def _counted(n: int) -> Tensor:
