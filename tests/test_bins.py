@@ -215,6 +215,8 @@ def test_y_beyond_the_ends_is_in_the_end_bins():
         (lambda: Bins.around(1, 0), "y_min must not exceed y_max"),
         (lambda: Bins.around(-1.7e308, 1.7e308), "their distance must be finite"),
         (lambda: Bins.around(0, math.nan), "y_min must not exceed y_max"),
+        (lambda: Bins.of([1.7e308]), "must leave room for padding in float64"),
+        (lambda: Bins.around(-8e307, 8e307), "must leave room for padding in float64"),
         (lambda: Bins.of([]), "y must hold at least one value"),
         (lambda: Bins.of([1.0, math.nan]), "y must be finite, got a range of nan"),
         (lambda: Bins.of([1.0, math.inf]), "y must be finite"),

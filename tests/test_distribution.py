@@ -589,14 +589,24 @@ def test_half_precision_is_evaluated_in_float32():
         (lambda b: Histogram(b, logits=torch.zeros(3)), r"2, got shape \(3,\)"),
         (lambda b: Histogram(b, probs=torch.tensor([-0.1, 1.1])), "non-negative"),
         (lambda b: Histogram(b, probs=torch.ones(2)), "sum to one .* got a sum of 2"),
-        (lambda b: Histogram(b, logits=torch.zeros(2)).icdf(1.5), r"lie in \[0, 1\]"),
-        (lambda b: Histogram(b, logits=torch.zeros(2)).cdf(math.nan), "not be NaN"),
+        (lambda b: Histogram(b, logits=torch.zeros(2)).icdf(1.5), r"\[0, 1\], got 1.5"),
+        (
+            lambda b: Histogram(b, logits=torch.zeros(2)).cdf(math.nan),
+            "value must not be NaN, got 1 of 1",
+        ),
+        (
+            lambda b: Histogram(b, logits=torch.zeros(3, 2)).crps(torch.zeros(4)),
+            r"y must broadcast with the batch shape \(3,\), got shape \(4,\)",
+        ),
         (lambda b: Histogram(b, logits=torch.zeros(2)).interval(1.0), "coverage must"),
         (
             lambda b: Histogram(b, logits=torch.zeros(2)).interval(0.5, "hdi"),
             "method must be one of 'central', 'shortest'",
         ),
-        (lambda b: Histogram(b, logits=torch.zeros(2)).prob(2, 1), "not exceed upper"),
+        (
+            lambda b: Histogram(b, logits=torch.zeros(2)).prob(2, 1),
+            "upper, got it 1 above",
+        ),
         (lambda b: Histogram.mixture([]), "at least one"),
         (
             lambda b: Histogram.mixture(
@@ -632,6 +642,23 @@ def test_bad_input_gets_one_sentence(make, sentence):
     with pytest.raises(ValueError, match=sentence) as error:
         make(Bins([0.0, 1.0, 3.0]))
     assert "\n" not in str(error.value)
+
+
+def test_methods_do_not_care_about_the_default_device():
+    d = distributions(torch.float64)["batch"]
+    y = torch.full((5,), 0.5)
+    expected = [d.log_prob(y), d.quantiles([0.1, 0.9]), d.median, d.crps(y), d.mode]
+    with torch.device("meta"):
+        again = d.expand(d.batch_shape)  # nothing is cached in it
+        found = [
+            again.log_prob(y),
+            again.quantiles([0.1, 0.9]),
+            again.median,
+            again.crps(y),
+            again.mode,
+        ]
+    for a, b in zip(found, expected, strict=True):
+        assert torch.equal(a, b)
 
 
 def test_bins_must_be_bins():

@@ -640,6 +640,13 @@ def test_bad_input_gets_one_sentence(make, sentence):
     assert "\n" not in str(error.value)
 
 
+def test_logits_must_be_floating_point():
+    with pytest.raises(
+        TypeError, match=r"logits must be floating point, got torch\.int"
+    ):
+        HistogramLoss(LOSS_BINS)(torch.zeros(2, 12, dtype=torch.int64), torch.zeros(2))
+
+
 def test_bins_must_be_bins():
     for wrong in ([1.0, 2.0], 100, []):
         with pytest.raises(TypeError, match="bins must be a Bins or a sequence of Bi"):

@@ -183,6 +183,14 @@ def test_an_end_rounded_to_float32_is_inside_for_the_log_score():
         assert metrics.log_score(d, y).item() == pytest.approx(-math.log(10), rel=1e-6)
 
 
+def test_the_distributions_of_several_targets_are_scored_one_by_one():
+    d = Histogram(Bins.uniform(0, 1, 4), logits=torch.zeros(3, 4))
+    with pytest.raises(
+        TypeError, match=r"distribution must be a Histogram .* got tuple"
+    ):
+        metrics.crps((d, d), torch.zeros(3, 2))
+
+
 def test_metrics_are_float64_without_gradients():
     d = Histogram(Bins.uniform(0, 1, 4), logits=torch.zeros(3, 4, requires_grad=True))
     y = torch.rand(3)

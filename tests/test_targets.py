@@ -381,7 +381,10 @@ def test_clip_is_the_target_of_the_nearest_end(dtype):
             lambda y, b: targets.from_cdf(lambda z: z[:3], b, like=y),
             "one value per border, 17",
         ),
-        (lambda y, b: targets.from_cdf(lambda z: -z, b, like=y), "must not decrease"),
+        (
+            lambda y, b: targets.from_cdf(lambda z: -z, b, like=y),
+            "must not decrease between borders, got a step of -0.25",
+        ),
     ],
 )
 def test_bad_input_gets_one_sentence(make, sentence):

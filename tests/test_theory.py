@@ -634,6 +634,10 @@ def test_explain_of_uneven_bins_and_of_y_all_outside():
         ),
         (lambda: theory.entropy_floor(0.0), "sigma_in_bins must be finite"),
         (lambda: theory.explain(BINS["two"], 1.0, []), "the number of y must be"),
+        (
+            lambda: theory.explain(BINS["two"], 1.0, [1.0, math.nan]),
+            "y must be finite, got 1 of 2",
+        ),
     ],
 )
 def test_bad_input_gets_one_sentence(make, sentence):

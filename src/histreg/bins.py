@@ -165,7 +165,13 @@ class Bins:
             )
         y_min, y_max = _distinguishable(float(y_min), float(y_max), n_bins)
         width = (y_max - y_min) / (n_bins - 2 * padding)
-        return cls.uniform(y_min - padding * width, y_max + padding * width, n_bins)
+        low, high = y_min - padding * width, y_max + padding * width
+        if not math.isfinite(high - low):
+            raise ValueError(
+                "y_min and y_max must leave room for padding in float64, got a range "
+                f"of {y_min}..{y_max}"
+            )
+        return cls.uniform(low, high, n_bins)
 
     @classmethod
     def of(

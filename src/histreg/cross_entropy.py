@@ -64,7 +64,9 @@ def window_cross_entropy(logits: Tensor, window: Window) -> Tensor:
 
 
 def at_least_float32(logits: Tensor) -> Tensor:
-    """Return half precision as float32, everything else as it is."""
+    """Return half precision as float32, wider floats as they are."""
+    if not logits.is_floating_point():
+        raise TypeError(f"logits must be floating point, got {logits.dtype}")
     return logits.float() if logits.dtype.itemsize < 4 else logits
 
 

@@ -19,7 +19,7 @@ from histreg._checks import (
     has_values,
     is_free_to_read,
 )
-from histreg.bins import Bins, check_bins, entries, float64_on
+from histreg.bins import Bins, as_float64, check_bins, entries, float64_on
 
 
 class Histogram(Distribution):
@@ -190,7 +190,8 @@ class Histogram(Distribution):
         """
         low, high = self._as_values("lower", lower), self._as_values("upper", upper)
         if is_free_to_read(low) and not bool((low <= high).all()):
-            raise ValueError("lower must not exceed upper, but somewhere it does")
+            excess = (low - high).max().item()
+            raise ValueError(f"lower must not exceed upper, got it {excess:g} above")
         below, tail = self._cdf_at_borders, self._tail_at_borders
         from_below = self._at(below, high) - self._at(below, low)
         from_above = self._at(tail, low) - self._at(tail, high)
@@ -209,10 +210,9 @@ class Histogram(Distribution):
         index, _ = self._located(y)
         log_density = self.logits - widths.log().to(self.logits.dtype)  # (..., k)
         log_density = self._gather(log_density, index)
-        ends = torch.tensor([self.bins.low, self.bins.high], dtype=y.dtype)
+        ends = self._geometry()[0][[0, -1]]
         if isinstance(value, Tensor) and value.is_floating_point():
             ends = ends.to(value.dtype).to(y.dtype)
-        ends = ends.to(y.device)
         inside = (y >= ends[0]) & (y <= ends[1]) & y.isfinite()
         return log_density.masked_fill(~inside, -torch.inf)
 
@@ -232,7 +232,10 @@ class Histogram(Distribution):
         """
         q = self._as_values("value", value)
         if has_values(q) and not bool(((q >= 0) & (q <= 1)).all()):
-            raise ValueError("value must lie in [0, 1], being a probability level")
+            raise ValueError(
+                "value must be probability levels in [0, 1], "
+                f"got {q.min().item():g}..{q.max().item():g}"
+            )
         shape = torch.broadcast_shapes(q.shape, self.batch_shape)
         n_sample_dims = len(shape) - len(self.batch_shape)
         batch = shape[n_sample_dims:]
@@ -260,7 +263,7 @@ class Histogram(Distribution):
                 [2.0000, 2.0000]])
         """
         # Made here in float64: a level of float32 would move a far quantile.
-        levels = torch.as_tensor(levels, dtype=torch.float64)
+        levels = as_float64(levels)
         return self.icdf(levels.view(-1, *[1] * len(self.batch_shape)))
 
     def _quantiles(self, q: Tensor, cdf: Tensor) -> Tensor:
@@ -489,7 +492,14 @@ class Histogram(Distribution):
         device = self._parameter.device
         value = torch.as_tensor(value, dtype=float64_on(device), device=device)
         if is_free_to_read(value) and bool(value.isnan().any()):
-            raise ValueError(f"{name} must not be NaN, but some of it is")
+            n_nan = int(value.isnan().sum())
+            raise ValueError(f"{name} must not be NaN, got {n_nan} of {value.numel()}")
+        sizes = zip(reversed(value.shape), reversed(self.batch_shape), strict=False)
+        if not all(a == b or 1 in (a, b) for a, b in sizes):
+            raise ValueError(
+                f"{name} must broadcast with the batch shape "
+                f"{tuple(self.batch_shape)}, got shape {tuple(value.shape)}"
+            )
         return value
 
     def _located(self, y: Tensor) -> tuple[Tensor, Tensor]:

@@ -47,7 +47,8 @@ def crps(distribution: Histogram, y: ArrayLike | Tensor) -> Tensor:
     -------
     Tensor of shape (...), float64
     """
-    return as_float64(distribution.crps(_observed(distribution, y)))
+    y = _observed(distribution, y)
+    return as_float64(distribution.crps(y))
 
 
 def log_score(distribution: Histogram, y: ArrayLike | Tensor) -> Tensor:
@@ -62,7 +63,8 @@ def log_score(distribution: Histogram, y: ArrayLike | Tensor) -> Tensor:
     -------
     Tensor of shape (...), float64
     """
-    return -as_float64(distribution.log_prob(_observed(distribution, y)))
+    y = _observed(distribution, y)
+    return -as_float64(distribution.log_prob(y))
 
 
 def pit(distribution: Histogram, y: ArrayLike | Tensor) -> Tensor:
@@ -77,7 +79,8 @@ def pit(distribution: Histogram, y: ArrayLike | Tensor) -> Tensor:
     -------
     Tensor of shape (...), float64
     """
-    return as_float64(distribution.cdf(_observed(distribution, y)))
+    y = _observed(distribution, y)
+    return as_float64(distribution.cdf(y))
 
 
 def pinball(
@@ -247,6 +250,11 @@ def _tensor(y: ArrayLike | Tensor) -> Tensor:
 
 
 def _observed(distribution: Histogram, y: ArrayLike | Tensor) -> Tensor:
+    if not isinstance(distribution, Histogram):
+        raise TypeError(
+            "distribution must be a Histogram (of several targets, score each), "
+            f"got {type(distribution).__name__}"
+        )
     y = _tensor(y)
     check_shape("y", y, distribution.batch_shape, because="like the distribution")
     return y

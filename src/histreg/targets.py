@@ -231,7 +231,10 @@ def from_cdf(cdf: Callable[[Tensor], Tensor], bins: Bins, *, like: Tensor) -> Te
         )
     at_borders = at_borders.to(borders.dtype)
     if is_free_to_read(at_borders) and not bool((at_borders.diff(dim=-1) >= 0).all()):
-        raise ValueError("cdf must not decrease or be NaN at the borders, but it does")
+        worst = at_borders.diff(dim=-1).min().item()
+        raise ValueError(
+            f"cdf must not decrease between borders, got a step of {worst}"
+        )
     mass = at_borders[..., -1:] - at_borders[..., :1]  # (..., 1)
     beyond = torch.where(at_borders[..., :1] > 0.5, 0, bins.n_bins - 1)  # (..., 1)
     end = F.one_hot(beyond.squeeze(-1), bins.n_bins).to(borders.dtype)  # (..., k)

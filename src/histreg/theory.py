@@ -17,7 +17,13 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from histreg import targets
-from histreg._checks import check_choice, check_count, check_positive, check_shape
+from histreg._checks import (
+    check_choice,
+    check_count,
+    check_finite,
+    check_positive,
+    check_shape,
+)
 from histreg.bins import Bins, as_float64, check_bins
 from histreg.distribution import Histogram
 
@@ -359,6 +365,7 @@ def explain(bins: Bins, sigma: float, y: ArrayLike | Tensor) -> Explanation:
     check_positive("sigma", sigma)
     y = as_float64(y).flatten()
     check_count("the number of y", y.numel(), at_least=1)
+    check_finite("y", y)
     outside = (y < bins.low) | (y > bins.high)
     truncation = 0.0
     if not bool(outside.all()):
