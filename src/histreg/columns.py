@@ -1,0 +1,256 @@
+"""Columns: what the columns of a table are, and how they become a network's inputs.
+
+A table is read into numbers (missing ones as NaN) and labels (missing ones as None).
+Numbers are then spread evenly by `NumberScaling`, labels counted off by `LabelCodes`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+N_KNOTS = 256  # per column; on California housing 64 are as good, 1,000 no better
+MAX_LEVELS = 1000  # per column of labels; the rarer ones are treated as unknown
+UNKNOWN = 0  # the code of a label that was missing, rare or never seen
+
+
+class Table(NamedTuple):
+    """The columns of a table, by kind, each kind in the order of the table."""
+
+    numbers: NDArray[np.float64]  # (n, d), NaN where missing
+    labels: NDArray[np.object_]  # (n, c) of str, None where missing
+
+
+def kinds_of(frame: Any) -> tuple[str, ...]:
+    """Return ``"number"`` or ``"label"`` for each column of a data frame.
+
+    Numbers, truth values, dates and times are numbers; text, categories and mixed
+    columns are labels.
+    """
+    columns = nw.from_native(frame, eager_only=True).iter_columns()
+    return tuple("number" if _is_number(column) else "label" for column in columns)
+
+
+def read_frame(frame: Any, kinds: Sequence[str]) -> Table:
+    """Return the columns of a pandas or polars frame, read as these kinds.
+
+    A column of labels may come in any type (3, 3.0 and "3" are one label); a column
+    of numbers must be one, or text that reads as one.
+    """
+    wide = nw.from_native(frame, eager_only=True)
+    numbers, labels = [], []
+    for column, kind in zip(wide.iter_columns(), kinds, strict=True):
+        if kind == "number":
+            numbers.append(_numbers_of(column))
+        else:
+            labels.append(_labels_of(column))
+    n = len(wide)
+    return Table(
+        np.stack(numbers, axis=1) if numbers else np.empty((n, 0)),
+        np.stack(labels, axis=1) if labels else np.empty((n, 0), dtype=object),
+    )
+
+
+class NumberScaling(nn.Module):
+    """Numbers spread evenly: each column becomes its normal score, piecewise linear.
+
+    A value becomes the normal quantile of its rank among the training values (of the
+    middle of its ranks, where values repeat), scaled to unit variance, and linear
+    between the knots; beyond the ends it stays at the ends. So heavy tails, offsets
+    and units do no harm. A constant column is dropped; a missing value becomes 0, and
+    a column that had missing values gets a second one that says so.
+
+    Parameters
+    ----------
+    n_columns : int
+        d, the columns that come in.
+    kept : sequence of int
+        Those that vary.
+    flagged : sequence of int
+        Those that had missing values.
+    n_knots : int
+    """
+
+    def __init__(
+        self,
+        n_columns: int,
+        kept: Sequence[int],
+        flagged: Sequence[int],
+        n_knots: int = N_KNOTS,
+    ) -> None:
+        super().__init__()
+        self.n_columns = n_columns
+        self.knots: Tensor  # (kept, n_knots), float64
+        self.scores: Tensor  # (kept, n_knots), float64
+        self.kept: Tensor
+        self.flagged: Tensor
+        empty = torch.zeros(len(kept), n_knots, dtype=torch.float64)
+        self.register_buffer("knots", empty)
+        self.register_buffer("scores", empty.clone())
+        self.register_buffer("kept", torch.tensor(list(kept), dtype=torch.int64))
+        self.register_buffer("flagged", torch.tensor(list(flagged), dtype=torch.int64))
+
+    @classmethod
+    def of(
+        cls, numbers: NDArray[np.float64], n_knots: int = N_KNOTS
+    ) -> NumberScaling:
+        """Return the scaling learnt from a table of numbers, (n, d)."""
+        missing = np.isnan(numbers)
+        found = [column[~gap] for column, gap in zip(numbers.T, missing.T, strict=True)]
+        kept = [
+            i for i, values in enumerate(found) if len(values) and np.ptp(values) > 0
+        ]
+        flagged = np.flatnonzero(missing.any(axis=0) & ~missing.all(axis=0))
+        scaling = cls(numbers.shape[1], kept, flagged.tolist(), n_knots)
+        for row, i in enumerate(kept):
+            knots, scores = _normal_scores(np.sort(found[i]), n_knots)
+            scaling.knots[row] = torch.from_numpy(knots)
+            scaling.scores[row] = torch.from_numpy(scores)
+        return scaling
+
+    @property
+    def n_outputs(self) -> int:
+        """The number of columns that come out."""
+        return len(self.kept) + len(self.flagged)
+
+    def forward(self, numbers: Tensor) -> Tensor:
+        """Return scaled numbers: (n, d) float64 -> (n, n_outputs) float32."""
+        columns = numbers.index_select(1, self.kept)  # (n, kept)
+        missing = columns.isnan()
+        # NaN is found behind the last knot, and replaced below.
+        lower = self._knot_below(columns)  # (n, kept)
+        knot, next_knot = self._entries(self.knots, lower)
+        score, next_score = self._entries(self.scores, lower)
+        step = next_knot - knot
+        # Padding knots repeat the last one: a step of 0 has no slope.
+        share = ((columns - knot) / step.where(step > 0, 1)).clamp(0, 1)
+        scaled = score + share * (next_score - score)
+        scaled = scaled.masked_fill(missing, 0)
+        flags = numbers.index_select(1, self.flagged).isnan()
+        return torch.cat([scaled, flags.to(scaled.dtype)], dim=1).to(torch.float32)
+
+    def _knot_below(self, columns: Tensor) -> Tensor:  # (n, kept), from 0 to K - 2
+        inner = self.knots[:, 1:-1].contiguous()
+        if torch.onnx.is_in_onnx_export():  # which knows no search
+            return (columns.unsqueeze(-1) >= inner).to(torch.int64).sum(dim=-1)
+        found = torch.searchsorted(inner, columns.T.contiguous(), right=True)
+        return found.T
+
+    def _entries(self, table: Tensor, lower: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the entries of each row of the table at ``lower`` and after it."""
+        n_knots = table.shape[1]
+        starts = torch.arange(len(table), device=table.device) * n_knots  # (kept,)
+        place = (lower + starts).flatten()
+        flat = table.flatten()
+        at, after = flat.index_select(0, place), flat.index_select(0, place + 1)
+        return at.view_as(lower), after.view_as(lower)
+
+
+class LabelCodes:
+    """Labels counted off from 1 by falling frequency; 0 is for unknown ones.
+
+    Parameters
+    ----------
+    levels : sequence of sequences of str
+        The known labels of each column.
+    """
+
+    def __init__(self, levels: Sequence[Sequence[str]]) -> None:
+        self.levels = tuple(tuple(column) for column in levels)
+        self._codes = [
+            {label: code for code, label in enumerate(column, start=1)}
+            for column in self.levels
+        ]
+
+    @classmethod
+    def of(cls, labels: NDArray[np.object_]) -> LabelCodes:
+        """Return the codes of the labels (n, c) that occur more than once."""
+        levels = []
+        for column in labels.T:
+            counts = Counter(label for label in column if label is not None)
+            # Ties in alphabetical order, so that the order of rows does not matter.
+            ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+            repeated = [label for label, count in ranked if count > 1]
+            levels.append(repeated[:MAX_LEVELS])
+        return cls(levels)
+
+    @property
+    def n_codes(self) -> tuple[int, ...]:
+        """How many codes each column has, the one for unknown labels included."""
+        return tuple(len(column) + 1 for column in self.levels)
+
+    def __call__(self, labels: NDArray[np.object_]) -> Tensor:
+        """Return codes: (n, c) -> (n, c) int64."""
+        coded = np.empty(labels.shape, dtype=np.int64)
+        for i, known in enumerate(self._codes):
+            coded[:, i] = [known.get(label, UNKNOWN) for label in labels[:, i]]
+        return torch.from_numpy(coded)
+
+
+def _normal_scores(
+    ordered: NDArray[np.float64], n_knots: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return knots and their scores, padded to ``n_knots`` by repeating the last."""
+    knots = np.unique(ordered)
+    if len(knots) > n_knots:
+        places = np.linspace(0, len(ordered) - 1, n_knots).round().astype(int)
+        knots = np.unique(ordered[places])
+    first = np.searchsorted(ordered, knots, side="left")
+    last = np.searchsorted(ordered, knots, side="right")
+    middle = torch.from_numpy((first + last) / (2 * len(ordered)))  # in (0, 1)
+    scores = torch.special.ndtri(middle).numpy()
+    spread = np.interp(ordered, knots, scores)
+    scores = (scores - spread.mean()) / spread.std()
+    padding = (0, n_knots - len(knots))
+    return np.pad(knots, padding, "edge"), np.pad(scores, padding, "edge")
+
+
+def _is_number(column: nw.Series[Any]) -> bool:
+    dtype = column.dtype
+    return dtype.is_numeric() or dtype.is_temporal() or dtype == nw.Boolean
+
+
+def _numbers_of(column: nw.Series[Any]) -> NDArray[np.float64]:
+    """Return a column as float64, dates and times in seconds."""
+    dtype = column.dtype
+    if dtype == nw.Date or dtype == nw.Datetime:
+        instants = column.cast(nw.Datetime("us")).dt.timestamp("us")
+        return instants.cast(nw.Float64).to_numpy() / 1e6
+    if dtype == nw.Duration:
+        return column.dt.total_microseconds().cast(nw.Float64).to_numpy() / 1e6
+    try:
+        return column.cast(nw.Float64).to_numpy().astype(np.float64)
+    except Exception as error:  # each library has its own
+        raise ValueError(
+            f"column {column.name!r} must hold numbers, as it did in fit, "
+            f"got {dtype} values such as {_first(column)!r}"
+        ) from error
+
+
+def _labels_of(column: nw.Series[Any]) -> NDArray[np.object_]:
+    """Return a column as text, None where missing."""
+    values = column.to_list()
+    named = {value: _label(value) for value in set(values)}
+    labels = np.empty(len(values), dtype=object)
+    labels[:] = [named[value] for value in values]
+    return labels
+
+
+def _label(value: Any) -> str | None:
+    """Return the text of a label; a whole number has no decimals, whatever its type."""
+    if value is None or value != value:
+        return None
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def _first(column: nw.Series[Any]) -> Any:
+    return next((value for value in column.to_list() if value is not None), None)

@@ -1,0 +1,315 @@
+"""Networks: bodies that turn rows into features and know nothing of losses.
+
+Everything here is a stack: M networks of one shape live in tensors with a leading
+model dimension, and one call trains or evaluates them all.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from histreg._checks import check_choice
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu,
+    "gelu": F.gelu,
+    "silu": F.silu,
+    "tanh": torch.tanh,
+}
+
+
+class StackedLinear(nn.Module):
+    """M linear layers side by side: (M, n, i) -> (M, n, o).
+
+    Weights and biases start uniform within 1 / sqrt(i), as in ``nn.Linear``.
+    """
+
+    def __init__(self, n_models: int, in_features: int, out_features: int) -> None:
+        super().__init__()
+        bound = 1 / math.sqrt(max(1, in_features))
+        self.weight = _uniform(bound, n_models, in_features, out_features)
+        self.bias = _uniform(bound, n_models, 1, out_features)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return one linear map of each model's inputs."""
+        return torch.baddbmm(self.bias, x, self.weight)
+
+
+class PeriodicEmbedding(nn.Module):
+    """Numbers as learnt waves, so that a network can tell near values apart.
+
+    Each number x becomes ``relu(linear([sin(2 pi f x), cos(2 pi f x)]))`` with its own
+    learnt frequencies f and linear layer per column (Gorishniy et al. 2022, "On
+    embeddings for numerical features in tabular deep learning").
+
+    Parameters
+    ----------
+    n_models : int
+    n_numbers : int
+        d, the number of columns.
+    width : int
+        e, the length of each embedding.
+    n_frequencies : int
+    frequency_scale : float
+        Standard deviation of the first frequencies, for inputs of unit variance.
+    """
+
+    def __init__(
+        self,
+        n_models: int,
+        n_numbers: int,
+        *,
+        width: int = 8,
+        n_frequencies: int = 16,
+        frequency_scale: float = 0.05,
+    ) -> None:
+        super().__init__()
+        start = torch.randn(n_models, n_numbers, 1, n_frequencies) * frequency_scale
+        self.frequencies = nn.Parameter(start)
+        bound = 1 / math.sqrt(2 * n_frequencies)
+        self.weight = _uniform(bound, n_models, n_numbers, 2 * n_frequencies, width)
+        self.bias = _uniform(bound, n_models, n_numbers, 1, width)
+
+    def forward(self, numbers: Tensor) -> Tensor:
+        """Return (n, d) -> (M, n, d e)."""
+        angle = 2 * math.pi * self.frequencies * numbers.T.unsqueeze(-1)  # (M, d, n, f)
+        waves = torch.cat([angle.sin(), angle.cos()], dim=-1)  # (M, d, n, 2 f)
+        # One batched product over models and columns alike.
+        mapped = torch.baddbmm(
+            self.bias.flatten(0, 1), waves.flatten(0, 1), self.weight.flatten(0, 1)
+        )  # (M d, n, e)
+        mapped = mapped.relu().unflatten(0, self.frequencies.shape[:2])
+        return mapped.transpose(1, 2).flatten(2)  # (M, n, d e)
+
+
+class LabelEmbedding(nn.Module):
+    """A learnt vector for each label of each column; that of unknown ones starts at 0.
+
+    Parameters
+    ----------
+    n_models : int
+    n_codes : sequence of int
+        How many codes each of the c columns has; code 0 is for unknown labels.
+    """
+
+    def __init__(self, n_models: int, n_codes: Sequence[int]) -> None:
+        super().__init__()
+        self.width = sum(_label_width(n) for n in n_codes)
+        self.tables = nn.ParameterList()
+        for n in n_codes:
+            start = torch.randn(n_models, n, _label_width(n))
+            start[:, 0] = 0
+            self.tables.append(nn.Parameter(start))
+
+    def forward(self, codes: Tensor) -> Tensor:
+        """Return (n, c) int64 -> (M, n, width)."""
+        found = [
+            table.index_select(1, codes[:, i]) for i, table in enumerate(self.tables)
+        ]
+        return torch.cat(found, dim=-1)
+
+
+class TabularBody(nn.Module):
+    """The default body: embedded numbers and labels into a multilayer perceptron.
+
+    Parameters
+    ----------
+    n_models : int
+        M.
+    n_numbers : int
+    n_codes : sequence of int
+        Codes of each column of labels, see `LabelEmbedding`.
+    hidden_layer_sizes : sequence of int
+        May be empty: the features are then the embeddings.
+    activation : {"relu", "gelu", "silu", "tanh"}
+    dropout : float
+    embedding_width : int
+        0 takes the numbers as they are.
+    """
+
+    def __init__(
+        self,
+        n_models: int,
+        n_numbers: int,
+        n_codes: Sequence[int] = (),
+        *,
+        hidden_layer_sizes: Sequence[int] = (256, 256, 256),
+        activation: str = "relu",
+        dropout: float = 0.1,
+        embedding_width: int = 8,
+    ) -> None:
+        super().__init__()
+        check_choice("activation", activation, ACTIVATIONS)
+        self.n_models = n_models
+        self.activation = activation
+        self.dropout = dropout
+        self.number_embedding: PeriodicEmbedding | None = None
+        self.label_embedding: LabelEmbedding | None = None
+        width = n_numbers
+        if embedding_width and n_numbers:
+            self.number_embedding = PeriodicEmbedding(
+                n_models, n_numbers, width=embedding_width
+            )
+            width = n_numbers * embedding_width
+        if n_codes:
+            self.label_embedding = LabelEmbedding(n_models, n_codes)
+            width += self.label_embedding.width
+        sizes = [width, *hidden_layer_sizes]
+        self.layers = nn.ModuleList(
+            StackedLinear(n_models, n_in, n_out)
+            for n_in, n_out in zip(sizes, sizes[1:], strict=False)
+        )
+        self.n_features = sizes[-1]
+
+    def forward(self, numbers: Tensor, codes: Tensor) -> Tensor:
+        """Return features: (n, d) and (n, c) -> (M, n, n_features)."""
+        if self.number_embedding is not None:
+            parts = [self.number_embedding(numbers)]
+        else:
+            parts = [numbers.expand(self.n_models, *numbers.shape)]
+        if self.label_embedding is not None:
+            parts.append(self.label_embedding(codes))
+        hidden = torch.cat(parts, dim=-1) if len(parts) > 1 else parts[0]
+        activate = ACTIVATIONS[self.activation]
+        for layer in self.layers:
+            hidden = F.dropout(activate(layer(hidden)), self.dropout, self.training)
+        return hidden
+
+    def state_of(self, i: int) -> list[Tensor]:
+        """Return views of all that the i-th model has learnt."""
+        return _slices(self, i)
+
+
+class CopiedBody(nn.Module):
+    """M copies of any module, side by side, each started anew but the first.
+
+    The module takes (n, d) numbers; labels come as one-hot columns after them. It
+    starts as it was given in the first copy; in others every layer with
+    ``reset_parameters`` is drawn again.
+
+    Parameters
+    ----------
+    module : nn.Module
+        (n, d) float32 -> (n, h).
+    n_models : int
+    n_numbers : int
+    n_codes : sequence of int
+    """
+
+    def __init__(
+        self,
+        module: nn.Module,
+        n_models: int,
+        n_numbers: int,
+        n_codes: Sequence[int] = (),
+    ) -> None:
+        super().__init__()
+        self.n_models = n_models
+        self.n_codes = tuple(n_codes)
+        self.copies = nn.ModuleList(copy.deepcopy(module) for _ in range(n_models))
+        for each in self.copies[1:]:
+            for layer in each.modules():
+                reset = getattr(layer, "reset_parameters", None)
+                if callable(reset):
+                    reset()
+        n_inputs = n_numbers + sum(self.n_codes)
+        self.n_features = _n_features_of(self.copies[0], n_inputs)
+
+    def forward(self, numbers: Tensor, codes: Tensor) -> Tensor:
+        """Return features: (n, d) and (n, c) -> (M, n, n_features)."""
+        one_hot = [
+            F.one_hot(codes[:, i], n).to(numbers.dtype)
+            for i, n in enumerate(self.n_codes)
+        ]
+        inputs = torch.cat([numbers, *one_hot], dim=-1)
+        return torch.stack([each(inputs) for each in self.copies])
+
+    def state_of(self, i: int) -> list[Tensor]:
+        """Return views of all that the i-th model has learnt."""
+        return list(self.copies[i].state_dict().values())
+
+
+class Stack(nn.Module):
+    """M networks: a body, and a linear readout of some outputs for each target.
+
+    Two stacks may share a body.
+
+    Parameters
+    ----------
+    body : TabularBody or CopiedBody
+        (numbers, codes) -> (M, n, n_features).
+    n_targets : int
+        m.
+    n_outputs : int
+        o, for each target: one per bin, or what else a loss asks for.
+    """
+
+    def __init__(
+        self, body: TabularBody | CopiedBody, n_targets: int, n_outputs: int
+    ) -> None:
+        super().__init__()
+        self.shape = (n_targets, n_outputs)
+        self.body = body
+        self.readout = StackedLinear(
+            body.n_models, body.n_features, n_targets * n_outputs
+        )
+
+    @property
+    def n_models(self) -> int:
+        """The number of models, M."""
+        return self.body.n_models
+
+    def forward(self, numbers: Tensor, codes: Tensor) -> Tensor:
+        """Return (n, d) and (n, c) -> (M, n, m, o)."""
+        return self.outputs(self.body(numbers, codes))
+
+    def outputs(self, features: Tensor) -> Tensor:
+        """Return the readout of features: (M, n, h) -> (M, n, m, o)."""
+        return self.readout(features).unflatten(-1, self.shape)
+
+    def state_of(self, i: int) -> list[Tensor]:
+        """Return views of all that the i-th model has learnt."""
+        return self.body.state_of(i) + _slices(self.readout, i)
+
+
+def _slices(module: nn.Module, i: int) -> list[Tensor]:
+    """Return the i-th slice of every parameter of a stacked module."""
+    return [parameter.detach()[i] for parameter in module.parameters()]
+
+
+def _uniform(bound: float, *shape: int) -> nn.Parameter:
+    return nn.Parameter(torch.empty(*shape).uniform_(-bound, bound))
+
+
+def _label_width(n_codes: int) -> int:
+    """Return the length of an embedding: one-hot would do for few, 16 do for many."""
+    return min(n_codes, 16)
+
+
+def _n_features_of(module: nn.Module, n_inputs: int) -> int:
+    """Return how many features a module makes of ``n_inputs`` columns, by trying."""
+    was_training = module.training
+    module.eval()  # normalisations over the batch have no use for two rows
+    try:
+        with torch.no_grad():
+            features = module(torch.zeros(2, n_inputs))
+    except RuntimeError as error:
+        raise ValueError(
+            f"backbone must take rows of shape (n, {n_inputs}), the columns of this "
+            f"table, but failed on zeros of shape (2, {n_inputs}): {error}"
+        ) from error
+    finally:
+        module.train(was_training)
+    shape = tuple(getattr(features, "shape", ()))
+    if len(shape) != 2 or shape[0] != 2:
+        raise ValueError(
+            "backbone must return features of shape (n, h) for n rows, got shape "
+            f"{shape} for 2 rows"
+        )
+    return shape[1]

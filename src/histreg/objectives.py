@@ -1,0 +1,269 @@
+"""Objectives: what a network's outputs mean, and what it is trained to make of y.
+
+An objective joins three things that must agree: how many outputs a target takes, the
+loss per sample, and how outputs are read as a prediction. Outputs are those of a
+stack, (M, n, m, o): M models, n rows, m targets, o outputs each; a prediction is that
+of the whole stack, the equal mixture of its models.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from histreg import losses, targets
+from histreg._checks import check_choice
+from histreg.bins import Bins, as_float64
+from histreg.distribution import Histogram
+
+TargetProbs = Callable[[Tensor, Bins], Tensor]
+"""How y becomes a probability vector: (y (...), bins) -> (..., k)."""
+
+N_COMPONENTS = 5  # of the mixture density network, as in the paper
+
+
+class Objective(ABC):
+    """Outputs, loss and reading of one way to predict y.
+
+    Parameters
+    ----------
+    bins : sequence of m Bins
+        Where predicted distributions live; losses on one number need them not.
+    scale : Tensor of shape (m,)
+        The spread of each target, by which errors in units of y are divided.
+    """
+
+    n_outputs: int
+
+    def __init__(self, bins: Sequence[Bins], center: Tensor, scale: Tensor) -> None:
+        self.bins = tuple(bins)
+        self.center = center
+        self.scale = scale
+
+    def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
+        """Return one loss per model and sample, averaged over the targets.
+
+        Parameters
+        ----------
+        outputs : Tensor of shape (M, n, m, o)
+        y : Tensor of shape (n, m), float64
+
+        Returns
+        -------
+        Tensor of shape (M, n)
+        """
+        each = [self._loss(outputs[:, :, i], y[:, i], i) for i in range(y.shape[1])]
+        return each[0] if len(each) == 1 else torch.stack(each).mean(dim=0)
+
+    @abstractmethod
+    def _loss(self, outputs: Tensor, y: Tensor, i: int) -> Tensor:
+        """Return the loss on the i-th target: (M, n, o), (n,) -> (M, n)."""
+
+    @abstractmethod
+    def mean(self, outputs: Tensor) -> Tensor:
+        """Return the mean of the stack's mixture: (M, n, m, o) -> (n, m) float64."""
+
+    @abstractmethod
+    def distribution(self, outputs: Tensor, i: int) -> Histogram:
+        """Return the mixture for the i-th target: (M, n, m, o) -> batch shape (n,)."""
+
+
+class OnHistogram(Objective):
+    """Objectives whose outputs are logits over the bins."""
+
+    def __init__(self, bins: Sequence[Bins], center: Tensor, scale: Tensor) -> None:
+        super().__init__(bins, center, scale)
+        self.n_outputs = self.bins[0].n_bins
+
+    def mean(self, outputs: Tensor) -> Tensor:
+        """Return the mean of the mixture."""
+        means = [self.distribution(outputs, i).mean for i in range(outputs.shape[2])]
+        return torch.stack(means, dim=-1)
+
+    def distribution(self, outputs: Tensor, i: int) -> Histogram:
+        """Return the average of the M histograms."""
+        each = outputs[:, :, i].to(torch.float64).log_softmax(dim=-1)  # (M, n, k)
+        # In logs, so that no bin's probability is rounded to nothing.
+        return Histogram(self.bins[i], logits=each.logsumexp(dim=0))
+
+
+class AgainstTarget(OnHistogram):
+    """Logits against the histogram of y: the histogram loss, or Brier's."""
+
+    def __init__(
+        self,
+        bins: Sequence[Bins],
+        center: Tensor,
+        scale: Tensor,
+        *,
+        target_probs: TargetProbs,
+        loss: Callable[[Tensor, Tensor], Tensor] = losses.histogram_loss,
+    ) -> None:
+        super().__init__(bins, center, scale)
+        self.target_probs = target_probs
+        self.loss_per_sample = loss
+
+    def _loss(self, outputs: Tensor, y: Tensor, i: int) -> Tensor:
+        probs = self.target_probs(y, self.bins[i]).to(outputs.dtype)  # (n, k)
+        return self.loss_per_sample(outputs, probs.expand_as(outputs))
+
+
+class AgainstNumber(OnHistogram):
+    """Logits against y itself: losses on the mean, or the CRPS."""
+
+    def __init__(
+        self,
+        bins: Sequence[Bins],
+        center: Tensor,
+        scale: Tensor,
+        *,
+        loss: Callable[[Tensor, Tensor, Bins], Tensor],
+        power: int,
+    ) -> None:
+        super().__init__(bins, center, scale)
+        self.loss_per_sample = loss
+        self.power = power  # the loss is in this power of the units of y
+
+    def _loss(self, outputs: Tensor, y: Tensor, i: int) -> Tensor:
+        in_units = self.loss_per_sample(
+            outputs, y.expand(outputs.shape[:-1]), self.bins[i]
+        )
+        return in_units / float(self.scale[i]) ** self.power
+
+
+class OnNumber(Objective):
+    """One output against the standardised y: the squared or the absolute error."""
+
+    n_outputs = 1
+
+    def __init__(
+        self,
+        bins: Sequence[Bins],
+        center: Tensor,
+        scale: Tensor,
+        *,
+        loss: Callable[[Tensor, Tensor], Tensor],
+    ) -> None:
+        super().__init__(bins, center, scale)
+        self.loss_per_sample = loss
+
+    def _loss(self, outputs: Tensor, y: Tensor, i: int) -> Tensor:
+        predicted = outputs[..., 0]
+        standard = ((y - self.center[i]) / self.scale[i]).to(outputs.dtype)
+        return self.loss_per_sample(predicted, standard.expand_as(predicted))
+
+    def mean(self, outputs: Tensor) -> Tensor:
+        """Return the average of the M numbers."""
+        return self.center + outputs[..., 0].to(torch.float64).mean(0) * self.scale
+
+    def distribution(self, outputs: Tensor, i: int) -> Histogram:
+        """Refuse: one number is no distribution."""
+        raise AttributeError(
+            "a distribution needs a loss that predicts one, such as "
+            f'loss="histogram"; loss="{self.loss_per_sample.__name__}" predicts one '
+            "number"
+        )
+
+
+class OnMixture(Objective):
+    """A mixture of Gaussians of the standardised y by likelihood: the paper's MDN."""
+
+    n_outputs = 3 * N_COMPONENTS
+    smallest_sigma = 1e-2
+
+    def _loss(self, outputs: Tensor, y: Tensor, i: int) -> Tensor:
+        standard = ((y - self.center[i]) / self.scale[i]).to(outputs.dtype)
+        return losses.mdn(
+            outputs.unflatten(-1, (3, -1)),
+            standard.expand(outputs.shape[:-1]),
+            smallest_sigma=self.smallest_sigma,
+        )
+
+    def mean(self, outputs: Tensor) -> Tensor:
+        """Return the mean of the mixtures."""
+        means = losses.mdn_mean(outputs.to(torch.float64).unflatten(-1, (3, -1)))
+        return self.center + means.mean(dim=0) * self.scale
+
+    def distribution(self, outputs: Tensor, i: int) -> Histogram:
+        """Return the mixture's mass in each bin, the tails in the end bins."""
+        parameters = outputs[:, :, i].to(torch.float64).unflatten(-1, (3, -1))
+        weights, means, spreads = parameters.unbind(dim=-2)  # each (M, n, 5)
+        sigmas = F.softplus(spreads) + self.smallest_sigma
+        inner = (self.bins[i].borders[1:-1] - self.center[i]) / self.scale[i]
+        z = (inner[:, None] - means[..., None, :]) / sigmas[..., None, :]
+        below = torch.special.ndtr(z) * weights.softmax(dim=-1)[..., None, :]
+        cdf = below.sum(dim=-1).mean(dim=0)  # (n, k - 1)
+        cdf = F.pad(F.pad(cdf, (1, 0)), (0, 1), value=1.0)
+        return Histogram(self.bins[i], probs=cdf.diff(dim=-1).clamp(min=0))
+
+
+LOSSES = (
+    "histogram",
+    "brier",
+    "crps",
+    "softmax_mean_l2",
+    "softmax_mean_l1",
+    "softmax_per_bin_l2",
+    "mdn",
+    "l2",
+    "l1",
+)
+TARGETS = ("gaussian", "one_bin", "uniform", "projected")
+
+
+@dataclass(frozen=True)
+class NamedTarget:
+    """The target of a name: y (...), bins -> (..., k).
+
+    Parameters
+    ----------
+    name : {"gaussian", "one_bin", "uniform", "projected"}
+    sigma_in_bins : float
+        For ``"gaussian"``, which needs bins of equal width.
+    epsilon : float
+        For ``"uniform"``.
+    """
+
+    name: str
+    sigma_in_bins: float
+    epsilon: float = 0.1
+
+    def __call__(self, y: Tensor, bins: Bins) -> Tensor:
+        """Return target probabilities; y outside the bins is clipped to them."""
+        if self.name == "gaussian":
+            return targets.gaussian(y, bins, sigma=self.sigma_in_bins * bins.width)
+        if self.name == "uniform":
+            return targets.uniform(y, bins, epsilon=self.epsilon)
+        return {"one_bin": targets.one_bin, "projected": targets.projected}[self.name](
+            y, bins
+        )
+
+
+def objective_of(
+    loss: str, y: Tensor, bins: Sequence[Bins], target_probs: TargetProbs
+) -> Objective:
+    """Return the objective of a loss by its name, for training targets y (n, m)."""
+    check_choice("loss", loss, LOSSES)
+    y = as_float64(y)
+    center = y.mean(dim=0)
+    scale = (y - center).pow(2).mean(dim=0).sqrt()
+    # A constant y: any scale will do that float32 can carry.
+    rounding = torch.finfo(torch.float64).eps * center.abs() * math.sqrt(len(y))
+    scale = torch.where(scale > 8 * rounding, scale, torch.ones_like(scale))
+    learnt = (bins, center, scale)
+    if loss == "histogram":
+        return AgainstTarget(*learnt, target_probs=target_probs)
+    if loss == "brier":
+        return AgainstTarget(*learnt, target_probs=target_probs, loss=losses.brier)
+    if loss in ("l2", "l1"):
+        return OnNumber(*learnt, loss=getattr(losses, loss))
+    if loss == "mdn":
+        return OnMixture(*learnt)
+    power = 2 if loss.endswith("l2") else 1
+    return AgainstNumber(*learnt, loss=getattr(losses, loss), power=power)
