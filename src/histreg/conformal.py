@@ -96,7 +96,5 @@ def _levels(
     if method == "shortest":
         lower, upper = distribution.interval(coverage, "shortest")
         return distribution.cdf(lower), distribution.cdf(upper)
-    tail = torch.full(
-        distribution.batch_shape, (1 - coverage) / 2, dtype=torch.float64
-    )
+    tail = torch.full(distribution.batch_shape, (1 - coverage) / 2, dtype=torch.float64)
     return tail, 1 - tail

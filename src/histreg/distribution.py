@@ -334,45 +334,6 @@ class Histogram(Distribution):
         )
         return lower.to(self.probs.dtype), upper.to(self.probs.dtype)
 
-    def with_mean(self, mean: Tensor | float) -> Histogram:
-        r"""Return the nearest histogram with another mean.
-
-        Nearest in relative entropy: the probabilities are tilted to
-        :math:`h_i e^{t c_i}` with the t that gives the mean.
-
-        Parameters
-        ----------
-        mean : Tensor that broadcasts with (...), or float
-            One beyond the outermost centers with mass is moved onto them.
-
-        Returns
-        -------
-        Histogram of the broadcast batch shape
-
-        Notes
-        -----
-        The mean is met to a relative 1e-12 of the span of the bins (in float64). No
-        gradient flows through the tilt.
-
-        Examples
-        --------
-        >>> d = Histogram(Bins([0.0, 1.0, 2.0]), probs=torch.tensor([0.5, 0.5]))
-        >>> d.with_mean(1.25).probs
-        tensor([0.2500, 0.7500])
-        """
-        wanted = self._as_values("mean", mean)
-        shape = torch.broadcast_shapes(wanted.shape, self.batch_shape)
-        middle, centers = self._centered()  # centers relative to the middle
-        half = self._span / 2
-        centers = centers / half  # (k,), within [-1, 1]
-        wanted = ((wanted - middle) / half).expand(shape)
-        logits = self.logits.detach().to(centers.dtype).expand(*shape, -1)
-        n_bins = self.bins.n_bins
-        tilted = _tilted(logits.reshape(-1, n_bins), centers, wanted.reshape(-1))
-        return Histogram(
-            self.bins, logits=tilted.view(*shape, n_bins).to(self.logits.dtype)
-        )
-
     def rsample(
         self,
         sample_shape: Sequence[int] = (),
@@ -559,43 +520,6 @@ class Histogram(Distribution):
         shape = torch.broadcast_shapes(index.shape, self.batch_shape)
         index = index.expand(shape).unsqueeze(-1)
         return values.expand(*shape, -1).gather(-1, index).squeeze(-1)
-
-
-def _tilted(logits: Tensor, centers: Tensor, mean: Tensor) -> Tensor:
-    """Return logits + t centers with the t that gives the mean: (n, k), (n,) -> (n, k).
-
-    The mean rises with t, so every trial is a bound on the root. Newton's step is taken
-    where it stays within the bounds, and halving where it does not. Centers lie within
-    [-1, 1].
-    """
-    has_mass = logits > -torch.inf
-    mean = mean.maximum(centers.where(has_mass, 1).amin(dim=-1))
-    mean = mean.minimum(centers.where(has_mass, -1).amax(dim=-1))
-    tolerance = 1e-12 if logits.dtype == torch.float64 else 1e-6
-    tilt = torch.zeros_like(mean)  # (n,)
-    low, high = torch.full_like(mean, -torch.inf), torch.full_like(mean, torch.inf)
-    open_rows = torch.arange(len(mean), device=mean.device)
-    for _ in range(200):  # three to nine do; halving alone would need sixty
-        rows = logits.index_select(0, open_rows)
-        t = tilt.index_select(0, open_rows)
-        probs = (rows + t.unsqueeze(-1) * centers).softmax(dim=-1)
-        found = (probs * centers).sum(dim=-1)
-        excess = found - mean.index_select(0, open_rows)
-        low[open_rows] = torch.where(excess < 0, t, low.index_select(0, open_rows))
-        high[open_rows] = torch.where(excess > 0, t, high.index_select(0, open_rows))
-        spread = (probs * (centers - found.unsqueeze(-1)) ** 2).sum(dim=-1)
-        # Where hardly any spread is left, the step is huge and means nothing.
-        limit = 4 * (1 + t.abs())
-        newton = t - (excess / spread.clamp(min=1e-30)).minimum(limit).maximum(-limit)
-        below, above = low.index_select(0, open_rows), high.index_select(0, open_rows)
-        within = (newton > below) & (newton < above)
-        tilt[open_rows] = torch.where(within, newton, below + (above - below) / 2)
-        is_open = excess.abs() > tolerance
-        tilt[open_rows] = torch.where(is_open, tilt.index_select(0, open_rows), t)
-        open_rows = open_rows[is_open]
-        if not len(open_rows):
-            break
-    return logits + tilt.unsqueeze(-1) * centers
 
 
 def _cumulated(probs: Tensor) -> Tensor:

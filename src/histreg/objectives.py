@@ -35,8 +35,8 @@ class Objective(ABC):
     ----------
     bins : sequence of m Bins
         Where predicted distributions live; losses on one number need them not.
-    scale : Tensor of shape (m,)
-        The spread of each target, by which errors in units of y are divided.
+    center, scale : Tensors of shape (m,)
+        By which y is standardised where a loss is on numbers.
     """
 
     n_outputs: int
@@ -69,9 +69,15 @@ class Objective(ABC):
     def mean(self, outputs: Tensor) -> Tensor:
         """Return the mean of the stack's mixture: (M, n, m, o) -> (n, m) float64."""
 
-    @abstractmethod
-    def distribution(self, outputs: Tensor, i: int) -> Histogram:
-        """Return the mixture for the i-th target: (M, n, m, o) -> batch shape (n,)."""
+    def distribution(self, outputs: Tensor, i: int) -> Histogram:  # noqa: ARG002
+        """Return the mixture for the i-th target: (M, n, m, o) -> batch shape (n,).
+
+        Objectives on one number have none, and refuse.
+        """
+        raise AttributeError(
+            "a distribution needs a loss that predicts one, such as loss="
+            '"histogram"; l2 and l1 predict one number'
+        )
 
 
 class OnHistogram(Objective):
@@ -162,14 +168,6 @@ class OnNumber(Objective):
         """Return the average of the M numbers."""
         return self.center + outputs[..., 0].to(torch.float64).mean(0) * self.scale
 
-    def distribution(self, outputs: Tensor, i: int) -> Histogram:
-        """Refuse: one number is no distribution."""
-        raise AttributeError(
-            "a distribution needs a loss that predicts one, such as "
-            f'loss="histogram"; loss="{self.loss_per_sample.__name__}" predicts one '
-            "number"
-        )
-
 
 class OnMixture(Objective):
     """A mixture of Gaussians of the standardised y by likelihood: the paper's MDN."""
@@ -245,17 +243,27 @@ class NamedTarget:
         )
 
 
-def objective_of(
-    loss: str, y: Tensor, bins: Sequence[Bins], target_probs: TargetProbs
-) -> Objective:
-    """Return the objective of a loss by its name, for training targets y (n, m)."""
-    check_choice("loss", loss, LOSSES)
+def center_and_scale(y: Tensor) -> tuple[Tensor, Tensor]:
+    """Return mean and standard deviation of each column of y (n, m), float64.
+
+    The scale of a constant column, up to rounding, is 1.
+    """
     y = as_float64(y)
     center = y.mean(dim=0)
     scale = (y - center).pow(2).mean(dim=0).sqrt()
-    # A constant y: any scale will do that float32 can carry.
     rounding = torch.finfo(torch.float64).eps * center.abs() * math.sqrt(len(y))
-    scale = torch.where(scale > 8 * rounding, scale, torch.ones_like(scale))
+    return center, torch.where(scale > 8 * rounding, scale, torch.ones_like(scale))
+
+
+def objective_of(
+    loss: str,
+    bins: Sequence[Bins],
+    center: Tensor,
+    scale: Tensor,
+    target_probs: TargetProbs,
+) -> Objective:
+    """Return the objective of a loss by its name; see `Objective` for the others."""
+    check_choice("loss", loss, LOSSES)
     learnt = (bins, center, scale)
     if loss == "histogram":
         return AgainstTarget(*learnt, target_probs=target_probs)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -35,6 +35,7 @@ from histreg._checks import (
 from histreg.bins import Bins, checked_bins, float64_on
 from histreg.columns import LabelCodes, NumberScaling, Table, kinds_of, read_frame
 from histreg.distribution import Histogram
+from histreg.model import Model, merged, n_outside
 from histreg.networks import ACTIVATIONS, CopiedBody, Stack, TabularBody
 from histreg.objectives import (
     LOSSES,
@@ -42,6 +43,7 @@ from histreg.objectives import (
     NamedTarget,
     Objective,
     TargetProbs,
+    center_and_scale,
     objective_of,
 )
 from histreg.training import Epoch, Measure, Rows, Settings, optimizer_of, train
@@ -49,15 +51,8 @@ from histreg.training import Epoch, Measure, Rows, Settings, optimizer_of, train
 OUTPUT_TYPES = ("mean", "median", "mode", "quantiles")
 DECILES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 SHARPENING_EPOCHS, SHARPENING_PATIENCE = 20, 4
-CHUNK = 16384  # rows read at once: some 50 MB of activations and probabilities
+ON_TARGETS = ("brier", "histogram")  # losses that smoothing concerns
 FEWEST_JUDGES = 5  # validation rows, below which their loss tells nothing
-
-
-class Calibration(NamedTuple):
-    """Rows to calibrate on: what was predicted for them, and what came."""
-
-    logits: Tensor  # (n, m, k), float32
-    y: Tensor  # (n, m), float64
 
 
 class HistogramRegressor(RegressorMixin, BaseEstimator):
@@ -93,8 +88,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         Room on each side of the range of y.
     final_sigma_in_bins : float or None
         Smoothing of the targets that the readout is fitted to in the end, with the
-        body frozen; the predicted mean stays that of the first readout. None leaves
-        the predicted spread inflated by the smoothing. For Gaussian targets only.
+        body frozen. None leaves the predicted spread inflated by the smoothing. For
+        Gaussian targets only.
     bins : "uniform", Bins, or a sequence of one Bins per target
         ``"uniform"`` lays equal bins over the training targets, or over ``y_range``.
     y_range : (float, float), or a sequence of one pair per target, optional
@@ -161,6 +156,14 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     ((42,), torch.Size([42]))
     """
 
+    model_: Model
+    bins_: Bins | tuple[Bins, ...]
+    history_: dict[str, list[Any]]
+    n_iter_: int
+    n_clipped_: int
+    n_outputs_: int
+    n_features_in_: int
+
     def __init__(
         self,
         hidden_layer_sizes: Sequence[int] = (256, 256, 256),
@@ -218,9 +221,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         self.device = device
         self.callback = callback
 
-    def fit(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> Self:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn columns, bins and weights.
 
         Parameters
@@ -239,26 +240,25 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             This one.
         """
         self._check_parameters()
-        goes_on = self.warm_start and hasattr(self, "network_")
-        table, y, weight = self._read_training(X, y, sample_weight, reset=not goes_on)
-        generator = check_random_state(self.random_state)
+        goes_on = self.warm_start and hasattr(self, "model_")
+        data = self._read_training(X, y, sample_weight, reset=not goes_on)
         device = self._device()
-        with _seeded(generator.randint(2**31), device):
+        seed = check_random_state(self.random_state).randint(2**31)
+        with _seeded(seed, device):
             if not goes_on:
-                self._start(table, y)
-            rows = self._rows(table, y, weight, device)
+                self._start(data)
+            rows = self._rows(data, device)
             held_out = self._held_out(len(rows), device)
             settings = self._settings(len(rows))
-            history = train(
-                self.network_,
-                rows,
-                held_out,
-                self._measure(self.objective_),
-                settings,
-                on_epoch=self._report,
-            )
+            history = self._train(self.model_.network, rows, held_out, settings)
             if self._sharpens():
-                self._sharpen(rows, held_out, settings)
+                few = replace(
+                    settings,
+                    n_epochs=min(SHARPENING_EPOCHS, settings.n_epochs),
+                    patience=min(SHARPENING_PATIENCE, settings.patience),
+                )
+                self.model_.sharp = None  # of an earlier fit
+                self._train_sharp(rows, held_out, few)
         self._keep(history)
         return self
 
@@ -282,34 +282,26 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             This one.
         """
         self._check_parameters()
-        first = not hasattr(self, "network_")
-        table, y, weight = self._read_training(X, y, sample_weight, reset=first)
+        first = not hasattr(self, "model_")
+        data = self._read_training(X, y, sample_weight, reset=first)
         device = self._device()
         if not hasattr(self, "_generator"):
             self._generator = check_random_state(self.random_state)
         with _seeded(self._generator.randint(2**31), device):
             if first:
-                self._start(table, y)
-            rows = self._rows(table, y, weight, device)
+                self._start(data)
+            rows = self._rows(data, device)
+            nobody = torch.zeros(
+                self.model_.network.n_models, len(rows), dtype=torch.bool, device=device
+            )
             settings = self._settings(len(rows), n_epochs=1)
             if not hasattr(self, "_optimizers"):
-                self._optimizers = [optimizer_of(self.network_, settings)]
+                self._optimizers = [optimizer_of(self.model_.network, settings)]
                 if self._sharpens():
-                    self._ensure_sharp()
-                    self._optimizers.append(
-                        optimizer_of(self.sharp_.readout, settings)
-                    )
-            nobody = torch.zeros(
-                self.network_.n_models, len(rows), dtype=torch.bool, device=device
-            )
-            history = train(
-                self.network_,
-                rows,
-                nobody,
-                self._measure(self.objective_),
-                settings,
-                optimizer=self._optimizers[0],
-                on_epoch=self._report,
+                    readout = self.model_.begin_sharp().readout
+                    self._optimizers.append(optimizer_of(readout, settings))
+            history = self._train(
+                self.model_.network, rows, nobody, settings, self._optimizers[0]
             )
             if self._sharpens():
                 self._train_sharp(rows, nobody, settings, self._optimizers[1])
@@ -334,19 +326,15 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         HistogramRegressor
             This one. Quantiles and distributions stay what they were.
         """
-        check_is_fitted(self)
+        table = self._table(X)
         y = self._checked_y(y)
         y = y.reshape(len(y), -1)
-        check_consistent_length(X, y)
+        check_consistent_length(table.numbers, y)
         if y.shape[1] != self.n_outputs_:
             raise ValueError(
                 f"y must have {self.n_outputs_} columns, as in fit, got shape {y.shape}"
             )
-        each = _listed(self.predict_dist(X))
-        logits = torch.stack([d.logits for d in each], dim=1)  # (n, m, k)
-        self.calibration_ = Calibration(
-            logits.to(torch.float32), torch.from_numpy(y.copy())
-        )
+        self.model_.calibrate(table, torch.tensor(y))
         return self
 
     def predict(
@@ -372,10 +360,12 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         check_choice("output_type", output_type, OUTPUT_TYPES)
         if output_type == "quantiles":
             return self.predict_quantiles(X, alpha)
-        if output_type == "mean":  # no distribution needed
-            means = [self._means(features) for features in self._features(X)]
-            return self._shaped(torch.cat(means))
-        return self._by_target(X, lambda d: getattr(d, output_type))
+        table = self._table(X)
+        if output_type == "mean":  # which needs no distribution
+            return self._shaped(self.model_.mean(table))
+        return self._shaped(
+            self.model_.read(table, lambda d, _: getattr(d, output_type))
+        )
 
     def predict_dist(self, X: Any) -> Histogram | tuple[Histogram, ...]:
         """Return the predicted distribution of each row.
@@ -389,14 +379,12 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         Histogram of batch shape (n,), or a tuple of m of them
             In float64 on the CPU: 8 bytes per bin and row.
         """
-        logits = self._mapped(
-            X, lambda each: torch.stack([d.logits for d in each], dim=1)
-        )  # (n, m, k)
+        logits = self.model_.read(self._table(X), lambda d, _: d.logits)  # (n, m, k)
         each = tuple(
             Histogram(bins, logits=logits[:, i])
-            for i, bins in enumerate(_listed(self.bins_))
+            for i, bins in enumerate(self.model_.bins)
         )
-        return each[0] if self._is_flat else each
+        return each[0] if self.model_.is_flat else each
 
     def predict_quantiles(
         self, X: Any, alpha: float | Sequence[float] = DECILES
@@ -412,12 +400,15 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         -------
         ndarray of shape (n, q), or (n, m, q); (n,) or (n, m) for one float
         """
-        one = isinstance(alpha, Real)
-        levels = [float(alpha)] if isinstance(alpha, Real) else [float(a) for a in alpha]
-        if not levels or not all(0 <= level <= 1 for level in levels):
+        levels = np.atleast_1d(np.asarray(alpha, dtype=np.float64))
+        if levels.ndim != 1 or not ((levels >= 0) & (levels <= 1)).all():
             raise ValueError(f"alpha must hold levels in [0, 1], got {alpha=}")
-        found = self._by_target(X, lambda d: d.quantiles(levels).movedim(0, -1))
-        return found[..., 0] if one else found
+        found = self._shaped(
+            self.model_.read(
+                self._table(X), lambda d, _: d.quantiles(levels.tolist()).movedim(0, -1)
+            )
+        )
+        return found[..., 0] if isinstance(alpha, Real) else found
 
     def predict_interval(
         self, X: Any, coverage: float = 0.9, method: str = "central"
@@ -439,27 +430,12 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         """
         check_fraction("coverage", coverage)
         check_choice("method", method, conformal.METHODS)
-        check_is_fitted(self)
-        if not hasattr(self, "calibration_"):
-            ends = self._by_target(
-                X, lambda d: torch.stack(d.interval(coverage, method), dim=-1)
-            )
-            return ends[..., 0], ends[..., 1]
-        growths = self._growths(coverage, method)
-
-        def calibrated(each: Sequence[Histogram]) -> Tensor:  # (n, m, 2)
-            found = [
-                torch.stack(conformal.interval(d, coverage, method, t), dim=-1)
-                for d, t in zip(each, growths, strict=True)
-            ]
-            return torch.stack(found, dim=1)
-
-        ends = self._shaped(self._mapped(X, calibrated))
+        ends = self._shaped(self.model_.interval(self._table(X), coverage, method))
         return ends[..., 0], ends[..., 1]
 
     def predict_var(self, X: Any) -> NDArray[np.float64]:
         """Return the variance of each row's distribution: (n,) or (n, m)."""
-        return self._by_target(X, lambda d: d.variance)
+        return self._shaped(self.model_.read(self._table(X), lambda d, _: d.variance))
 
     def predict_proba_above(
         self, X: Any, threshold: float | Sequence[float]
@@ -475,19 +451,13 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         -------
         ndarray of shape (n,) or (n, m)
         """
-        check_is_fitted(self)
+        table = self._table(X)
         limits = np.broadcast_to(np.asarray(threshold, float), (self.n_outputs_,))
         if np.isnan(limits).any():
             raise ValueError(f"threshold must be a number, got {threshold=}")
-
-        def above(each: Sequence[Histogram]) -> Tensor:  # (n, m)
-            found = [
-                d.prob(float(limit), math.inf)
-                for d, limit in zip(each, limits, strict=True)
-            ]
-            return torch.stack(found, dim=1)
-
-        return self._shaped(self._mapped(X, above))
+        return self._shaped(
+            self.model_.read(table, lambda d, i: d.prob(float(limits[i]), math.inf))
+        )
 
     def sample(
         self,
@@ -511,9 +481,11 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         check_count("n_samples", n_samples, at_least=1)
         generator = torch.Generator()
         generator.manual_seed(int(check_random_state(random_state).randint(2**31)))
-        return self._by_target(
-            X,
-            lambda d: d.sample((n_samples,), generator=generator).movedim(0, -1),
+        return self._shaped(
+            self.model_.read(
+                self._table(X),
+                lambda d, _: d.sample((n_samples,), generator=generator).movedim(0, -1),
+            )
         )
 
     def save(self, path: str | Path) -> None:
@@ -524,25 +496,64 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         saved: the backbone is to be given to `load` again.
         """
         check_is_fitted(self)
-        model_files.save(Path(path), *_state_of(self))
+        names = getattr(self, "feature_names_in_", None)
+        described, tensors = self.model_.state()
+        described |= {
+            "options": self._options(),
+            "has_own_bins": not isinstance(self.bins, str),
+            "has_backbone": self.backbone is not None,
+            "feature_names": None if names is None else [str(name) for name in names],
+            "n_clipped": self.n_clipped_,
+            "history": self.history_,
+        }
+        model_files.save(Path(path), described, tensors)
 
     @classmethod
     def load(
         cls, path: str | Path, *, backbone: nn.Module | None = None
     ) -> HistogramRegressor:
-        """Return the model that was saved into a folder; it predicts the same, bit for
-        bit.
+        """Return the model that was saved into a folder: it predicts the same, bitwise.
 
         Parameters
         ----------
         path : str or Path
         backbone : nn.Module, optional
             For a model that was fitted with one: a module of the same shape.
-        """  # noqa: D205, D400
+        """
         described, tensors = model_files.load(Path(path))
-        return _restored(cls, described, tensors, backbone)
+        if described["has_backbone"] != (backbone is not None):
+            raise ValueError(
+                "backbone must be given for a model that was fitted with one, and for "
+                f"no other, got backbone={backbone!r}"
+            )
+        model = cls(**described["options"])
+        model.backbone = backbone
 
-    def to_onnx(self, path: str | Path, alpha: Sequence[float] = (0.05, 0.5, 0.95)) -> None:
+        def objective_for(
+            bins: tuple[Bins, ...], center: Tensor, scale: Tensor
+        ) -> Objective:
+            target = model._target(model.sigma_in_bins)
+            return objective_of(model.loss, bins, center, scale, target)
+
+        model.model_ = Model.from_state(
+            described,
+            tensors,
+            body_for=model._body,
+            objective_for=objective_for,
+        ).to(model._device())
+        if described["has_own_bins"]:
+            model.bins = list(model.model_.bins)
+        if described["feature_names"] is not None:
+            model.feature_names_in_ = np.array(described["feature_names"], dtype=object)
+        model.n_features_in_ = len(model.model_.kinds)
+        model.n_clipped_ = described["n_clipped"]
+        model._learnt()
+        model._keep_history(described["history"])
+        return model
+
+    def to_onnx(
+        self, path: str | Path, alpha: Sequence[float] = (0.05, 0.5, 0.95)
+    ) -> None:
         """Write mean and quantiles as an ONNX model, with the scaling inside.
 
         Parameters
@@ -562,7 +573,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         from histreg.onnx_files import export
 
-        export(self, Path(path), [float(level) for level in alpha])
+        export(self.model_, Path(path), [float(level) for level in alpha])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -571,12 +582,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "network_")
-
-    @property
-    def _is_flat(self) -> bool:
-        """Whether y was (n,): one Bins, and results without a dimension of targets."""
-        return isinstance(self.bins_, Bins)
+        return hasattr(self, "model_")
 
     def _check_parameters(self) -> None:
         check_choice("loss", self.loss, LOSSES)
@@ -610,16 +616,15 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
 
     def _read_training(
         self, X: Any, y: Any, sample_weight: Any, *, reset: bool
-    ) -> tuple[Table, NDArray[np.float64], NDArray[np.float64]]:
-        """Return what to learn from: rows that differ, with their weights added."""
+    ) -> _Training:
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None"
             )
-        table = self._read(X, reset=reset)
+        table, kinds = self._read(X, reset=reset)
         y = self._checked_y(y)
-        flat, y = y.ndim == 1, y.reshape(len(y), -1)
+        is_flat, y = y.ndim == 1, y.reshape(len(y), -1)
         check_consistent_length(table.numbers, y)
         if not reset and y.shape[1] != self.n_outputs_:
             raise ValueError(
@@ -627,19 +632,20 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             )
         weight = _check_sample_weight(sample_weight, table.numbers, dtype=np.float64)
         check_weight("sample_weight", torch.from_numpy(weight.copy()))
-        if reset:
-            self.n_outputs_, self._y_is_flat = y.shape[1], flat
-        present = weight > 0
-        table = Table(table.numbers[present], table.labels[present])
-        return _merged(table, y[present], weight[present])
+        table, y, weight = merged(table, y, weight)
+        return _Training(table, kinds, torch.tensor(y), torch.tensor(weight), is_flat)
 
-    def _read(self, X: Any, *, reset: bool) -> Table:
-        """Return the numbers and labels of a table, after scikit-learn's checks."""
+    def _table(self, X: Any) -> Table:
+        """Return the table to predict for."""
+        check_is_fitted(self)
+        return self._read(X, reset=False)[0]
+
+    def _read(self, X: Any, *, reset: bool) -> tuple[Table, tuple[str, ...]]:
+        """Return a table after scikit-learn's checks, and the kinds of its columns."""
         if nw.dependencies.is_into_dataframe(X):
             validate_data(self, X, skip_check_array=True, reset=reset)
-            if reset:
-                self.kinds_ = kinds_of(X)
-            table = read_frame(X, self.kinds_)
+            kinds = kinds_of(X) if reset else self.model_.kinds
+            table = read_frame(X, kinds)
             check_array(
                 table.numbers,
                 ensure_all_finite="allow-nan",
@@ -647,8 +653,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                 input_name="X",
                 estimator=self,
             )
-            return table
-        if not reset and "label" in self.kinds_:
+            return table, kinds
+        if not reset and "label" in self.model_.kinds:
             raise ValueError(
                 "X must be a data frame, as in fit, whose labels are text or "
                 f"categories, got {type(X).__name__}"
@@ -656,9 +662,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         numbers = validate_data(
             self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=reset
         )
-        if reset:
-            self.kinds_ = ("number",) * numbers.shape[1]
-        return Table(numbers, np.empty((len(numbers), 0), dtype=object))
+        table = Table(numbers, np.empty((len(numbers), 0), dtype=object))
+        return table, ("number",) * numbers.shape[1]
 
     def _checked_y(self, y: Any) -> NDArray[np.float64]:  # (n,) or (n, m)
         y = check_array(
@@ -668,36 +673,33 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             raise ValueError(f"y must have shape (n,) or (n, m), got shape {y.shape}")
         return y
 
-    def _start(self, table: Table, y: NDArray[np.float64]) -> None:
-        """Learn columns and bins; draw the first weights."""
-        for name in ("calibration_", "sharp_", "_optimizers", "_generator"):
+    def _start(self, data: _Training) -> None:
+        """Learn columns and bins, and draw the first weights."""
+        for name in ("_optimizers", "_generator"):  # of an earlier partial_fit
             if hasattr(self, name):
                 delattr(self, name)
-        targets = torch.from_numpy(y)
-        bins = self._bins_for(targets)
-        self.bins_ = bins[0] if self._y_is_flat else bins
-        self.scaling_ = NumberScaling.of(table.numbers)
-        self.codes_ = LabelCodes.of(table.labels)
-        self.objective_ = objective_of(
-            self.loss, targets, bins, self._target(self.sigma_in_bins)
+        bins = self._bins_for(data.y)
+        scaling = NumberScaling.of(data.table.numbers)
+        codes = LabelCodes.of(data.table.labels)
+        objective = objective_of(
+            self.loss, bins, *center_and_scale(data.y), self._target(self.sigma_in_bins)
         )
-        self.network_ = Stack(
-            self._body(), self.n_outputs_, self.objective_.n_outputs
+        network = Stack(self._body(scaling, codes), len(bins), objective.n_outputs)
+        self.model_ = Model(
+            data.kinds, scaling, codes, objective, network, data.is_flat
         ).to(self._device())
+        self._learnt()
+
+    def _learnt(self) -> None:
+        """Show what the model has learnt as attributes."""
+        bins = self.model_.bins
+        self.bins_ = bins[0] if self.model_.is_flat else bins
+        self.n_outputs_ = len(bins)
 
     def _bins_for(self, y: Tensor) -> tuple[Bins, ...]:
         n_targets = y.shape[1]
-        if not isinstance(self.bins, str):
-            given = checked_bins(self.bins)
-            each = (given,) * n_targets if isinstance(given, Bins) else given
-            if len(each) != n_targets:
-                raise ValueError(
-                    f"bins must be one Bins, or one for each of the {n_targets} "
-                    f"columns of y, got {len(each)}"
-                )
-        else:
-            lowest, highest = self._ranges(y)
-            each = tuple(
+        if isinstance(self.bins, str):
+            return tuple(
                 Bins.around(
                     low,
                     high,
@@ -705,9 +707,16 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                     sigma_in_bins=self.sigma_in_bins,
                     padding_in_sigmas=self.padding_in_sigmas,
                 )
-                for low, high in zip(lowest, highest, strict=True)
+                for low, high in self._ranges(y)
             )
-        if self.target == "gaussian" and self.loss in ("histogram", "brier"):
+        given = checked_bins(self.bins)
+        each = (given,) * n_targets if isinstance(given, Bins) else given
+        if len(each) != n_targets:
+            raise ValueError(
+                f"bins must be one Bins, or one for each of the {n_targets} columns of "
+                f"y, got {len(each)}"
+            )
+        if self.target == "gaussian" and self.loss in ON_TARGETS:
             for bins in each:
                 if not bins.is_uniform:
                     raise ValueError(
@@ -717,9 +726,12 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                     )
         return each
 
-    def _ranges(self, y: Tensor) -> tuple[list[float], list[float]]:
+    def _ranges(self, y: Tensor) -> list[tuple[float, float]]:
+        """Return the range of each target: the one that is known, or that of y."""
         if self.y_range is None:
-            return y.amin(dim=0).tolist(), y.amax(dim=0).tolist()
+            return list(
+                zip(y.amin(dim=0).tolist(), y.amax(dim=0).tolist(), strict=True)
+            )
         pairs = np.atleast_2d(np.asarray(self.y_range, dtype=np.float64))
         if pairs.ndim != 2 or pairs.shape[1] != 2 or len(pairs) not in (1, y.shape[1]):
             raise ValueError(
@@ -732,21 +744,21 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                 f"got y_range={self.y_range!r}"
             )
         pairs = np.broadcast_to(pairs, (y.shape[1], 2))
-        return pairs[:, 0].tolist(), pairs[:, 1].tolist()
+        return [(float(low), float(high)) for low, high in pairs]
 
     def _target(self, sigma_in_bins: float) -> TargetProbs:
         if callable(self.target):
             return self.target
         return NamedTarget(self.target, sigma_in_bins)
 
-    def _body(self) -> TabularBody | CopiedBody:
-        n_numbers, n_codes = self.scaling_.n_outputs, self.codes_.n_codes
+    def _body(
+        self, scaling: NumberScaling, codes: LabelCodes
+    ) -> TabularBody | CopiedBody:
+        shape = (self.n_estimators, scaling.n_outputs, codes.n_codes)
         if self.backbone is not None:
-            return CopiedBody(self.backbone, self.n_estimators, n_numbers, n_codes)
+            return CopiedBody(self.backbone, *shape)
         return TabularBody(
-            self.n_estimators,
-            n_numbers,
-            n_codes,
+            *shape,
             hidden_layer_sizes=tuple(self.hidden_layer_sizes),
             activation=self.activation,
             dropout=self.dropout,
@@ -758,58 +770,38 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             return torch.device("cuda" if torch.cuda.is_available() else "cpu")
         return torch.device(self.device)
 
-    def _rows(
-        self,
-        table: Table,
-        y: NDArray[np.float64],
-        weight: NDArray[np.float64],
-        device: torch.device,
-    ) -> Rows:
-        targets = torch.from_numpy(y)
-        self.n_clipped_ = self._n_outside(targets)
+    def _rows(self, data: _Training, device: torch.device) -> Rows:
+        """Return what the network sees; tell of targets that it cannot."""
+        bins = self.model_.bins
+        self.n_clipped_ = n_outside(data.y, bins)
         if self.n_clipped_:
-            ranges = " and ".join(
-                f"[{bins.low:g}, {bins.high:g}]" for bins in _listed(self.bins_)
-            )
+            ranges = " and ".join(f"[{each.low:g}, {each.high:g}]" for each in bins)
             warnings.warn(
-                f"{self.n_clipped_} of {targets.numel()} targets lie outside the bins "
+                f"{self.n_clipped_} of {data.y.numel()} targets lie outside the bins "
                 f"{ranges} and are clipped for training",
                 stacklevel=3,
             )
-        inputs = tuple(each.to(device) for each in self._encoded(table))
         return Rows(
-            inputs,
-            targets.to(device, float64_on(device)),
+            tuple(each.to(device) for each in self.model_.inputs(data.table)),
+            data.y.to(device, float64_on(device)),
             # On the scale of one, which float32 carries.
-            torch.from_numpy(weight / weight.mean()).to(device, torch.float32),
+            (data.weight / data.weight.mean()).to(device, torch.float32),
         )
-
-    def _n_outside(self, y: Tensor) -> int:
-        return sum(
-            int(((column < bins.low) | (column > bins.high)).sum())
-            for column, bins in zip(y.T, _listed(self.bins_), strict=True)
-        )
-
-    def _encoded(self, table: Table) -> tuple[Tensor, Tensor]:
-        """Return a network's inputs: numbers (n, d) float32, codes (n, c) int64."""
-        numbers = torch.tensor(table.numbers)  # a copy: arrays may be read-only
-        return self.scaling_(numbers), self.codes_(table.labels)
 
     def _held_out(self, n: int, device: torch.device) -> Tensor:  # (M, n), bool
         """Return which rows each model is judged on: parts of one shuffle in turn."""
-        held_out = torch.zeros(self.network_.n_models, n, dtype=torch.bool)
+        held_out = torch.zeros(self.model_.network.n_models, n, dtype=torch.bool)
         n_judges = round(self.validation_fraction * n)
-        if not self.early_stopping or not FEWEST_JUDGES <= n_judges < n:
-            return held_out.to(device)
-        order = torch.randperm(n)
-        for i, row in enumerate(held_out):
-            row[order[(i * n_judges + torch.arange(n_judges)) % n]] = True
+        if self.early_stopping and FEWEST_JUDGES <= n_judges < n:
+            order = torch.randperm(n)
+            for i, row in enumerate(held_out):
+                row[order[(i * n_judges + torch.arange(n_judges)) % n]] = True
         return held_out.to(device)
 
     def _settings(self, n: int, n_epochs: int | None = None) -> Settings:
         batch_size = self.batch_size
         if batch_size == "auto":
-            # Thirty-two steps or more an epoch, as far as batches stay sensible.
+            # Thirty-two steps an epoch or more, as far as batches stay sensible.
             batch_size = min(256, max(16, 2 ** int(math.log2(max(1, n // 32)))))
         return Settings(
             n_epochs=n_epochs or self.max_iter,
@@ -819,62 +811,60 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             patience=self.n_iter_no_change,
         )
 
-    def _measure(self, objective: Objective) -> Measure:
-        def error(outputs: Tensor, y: Tensor) -> Tensor:  # (M, n)
-            y = y.cpu()
-            each = [objective.mean(one.unsqueeze(0)) - y for one in outputs.cpu()]
-            return torch.stack(each).abs().mean(dim=-1)
-
-        return Measure(objective.loss, error)
+    def _train(
+        self,
+        stack: Stack,
+        rows: Rows,
+        held_out: Tensor,
+        settings: Settings,
+        optimizer: torch.optim.Optimizer | None = None,
+    ) -> list[Epoch]:
+        return train(
+            stack,
+            rows,
+            held_out,
+            _measure(self.model_.objective),
+            settings,
+            optimizer=optimizer,
+            on_epoch=self._report,
+        )
 
     def _sharpens(self) -> bool:
         return (
             self.final_sigma_in_bins is not None
             and self.target == "gaussian"
-            and self.loss in ("histogram", "brier")
+            and self.loss in ON_TARGETS
         )
-
-    def _ensure_sharp(self) -> None:
-        """Make the second stack: the same body, a readout that starts as the first."""
-        self.sharp_ = Stack(self.network_.body, *self.network_.shape)
-        self.sharp_.readout = copy.deepcopy(self.network_.readout)
-
-    def _sharpen(self, rows: Rows, held_out: Tensor, settings: Settings) -> None:
-        """Fit a second readout to sharper targets, on the frozen body."""
-        self._ensure_sharp()
-        shorter = Settings(
-            n_epochs=min(SHARPENING_EPOCHS, settings.n_epochs),
-            batch_size=settings.batch_size,
-            learning_rate=settings.learning_rate,
-            weight_decay=settings.weight_decay,
-            patience=min(SHARPENING_PATIENCE, settings.patience),
-        )
-        optimizer = optimizer_of(self.sharp_.readout, settings)
-        self._train_sharp(rows, held_out, shorter, optimizer)
 
     def _train_sharp(
         self,
         rows: Rows,
         held_out: Tensor,
         settings: Settings,
-        optimizer: torch.optim.Optimizer,
+        optimizer: torch.optim.Optimizer | None = None,
     ) -> None:
-        sharp_target = NamedTarget("gaussian", self.final_sigma_in_bins or 0)
+        """Fit the second readout to sharper targets, on the frozen body."""
+        model = self.model_
+        sharp = model.begin_sharp()
         objective = objective_of(
-            self.loss, rows.y, _listed(self.bins_), sharp_target
+            self.loss,
+            model.bins,
+            model.objective.center,
+            model.objective.scale,
+            NamedTarget("gaussian", float(self.final_sigma_in_bins or 0)),
         )
-        body = self.network_.body.requires_grad_(False)
+        model.network.body.requires_grad_(False)
         try:
             train(
-                self.sharp_,
+                sharp,
                 rows,
                 held_out,
-                self._measure(objective),
+                _measure(objective),
                 settings,
-                optimizer=optimizer,
+                optimizer=optimizer or optimizer_of(sharp.readout, settings),
             )
         finally:
-            body.requires_grad_(True)
+            model.network.body.requires_grad_(True)
 
     def _report(self, epoch: Epoch) -> None:
         if self.verbose:
@@ -887,87 +877,56 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         found = {name: [getattr(epoch, name) for epoch in history] for name in names}
         if append:
             found = {name: self.history_[name] + found[name] for name in names}
-        self.history_ = found
-        self.n_iter_ = len(found["loss"])
+        self._keep_history(found)
 
-    def _features(self, X: Any) -> Iterator[Tensor]:
-        """Yield the features of some rows after the other, (M, c, h)."""
-        check_is_fitted(self)
-        table = self._read(X, reset=False)
-        device = next(self.network_.parameters()).device
-        for start in range(0, len(table.numbers), CHUNK):
-            some = Table(*(each[start : start + CHUNK] for each in table))
-            with torch.inference_mode():
-                inputs = (each.to(device) for each in self._encoded(some))
-                yield self.network_.body(*inputs)
-
-    def _means(self, features: Tensor) -> Tensor:  # (c, m)
-        with torch.inference_mode():
-            return self.objective_.mean(self.network_.outputs(features).cpu())
-
-    def _distributions(self, features: Tensor) -> list[Histogram]:
-        """Return m Histograms of batch shape (c,): the second readout's, if there is
-        one, with the mean of the first.
-        """  # noqa: D205
-        stack = getattr(self, "sharp_", self.network_)
-        with torch.inference_mode():
-            outputs = stack.outputs(features).cpu()
-            each = [
-                self.objective_.distribution(outputs, i)
-                for i in range(self.n_outputs_)
-            ]
-            if stack is self.network_:
-                return each
-            means = self._means(features)
-            return [d.with_mean(means[:, i]) for i, d in enumerate(each)]
-
-    def _mapped(self, X: Any, read: Callable[[list[Histogram]], Tensor]) -> Tensor:
-        """Return what ``read`` makes of the distributions, some rows at a time."""
-        parts = [read(self._distributions(features)) for features in self._features(X)]
-        return torch.cat(parts)
-
-    def _growths(self, coverage: float, method: str) -> list[float]:
-        """Return how far the intervals of each target grow, see `conformal`."""
-        logits, y = self.calibration_
-        found = []
-        for i, bins in enumerate(_listed(self.bins_)):
-            d = Histogram(bins, logits=logits[:, i].to(torch.float64))
-            scores = conformal.scores(d, y[:, i], coverage, method)
-            found.append(conformal.growth(scores, coverage))
-        return found
-
-    def _by_target(
-        self, X: Any, read: Callable[[Histogram], Tensor]
-    ) -> NDArray[np.float64]:
-        """Return what ``read`` makes of each target's distribution, (n, [m,] ...)."""
-        return self._shaped(
-            self._mapped(X, lambda each: torch.stack([read(d) for d in each], dim=1))
-        )
+    def _keep_history(self, history: dict[str, list[Any]]) -> None:
+        self.history_ = history
+        self.n_iter_ = len(history["loss"])
 
     def _shaped(self, values: Tensor) -> NDArray[np.float64]:
         """Return an array, without the dimension of targets if y had none."""
-        return (values[:, 0] if self._is_flat else values).numpy()
+        return (values[:, 0] if self.model_.is_flat else values).numpy()
+
+    def _options(self) -> dict[str, Any]:
+        """Return the constructor's options that are no code, for JSON."""
+        options = self.get_params(deep=False)
+        for name in ("backbone", "callback", "bins"):
+            del options[name]
+        if callable(self.target):
+            raise ValueError(
+                "save needs a target with a name; a callable one is code, which is "
+                f"not saved, got target={self.target!r}"
+            )
+        options["hidden_layer_sizes"] = [int(size) for size in self.hidden_layer_sizes]
+        if self.y_range is not None:
+            options["y_range"] = np.asarray(self.y_range, dtype=float).tolist()
+        is_seed = isinstance(self.random_state, int | np.integer)
+        options["random_state"] = int(self.random_state) if is_seed else None  # type: ignore[arg-type]
+        return {
+            name: value.item() if isinstance(value, np.generic) else value
+            for name, value in options.items()
+        }
 
 
-def _listed(each: Any) -> tuple[Any, ...]:
-    """Return one or several as a tuple."""
-    return each if isinstance(each, tuple) else (each,)
+class _Training(NamedTuple):
+    """What to learn from: rows that differ, with their weights added."""
+
+    table: Table
+    kinds: tuple[str, ...]
+    y: Tensor  # (n, m)
+    weight: Tensor  # (n,)
+    is_flat: bool
 
 
-def _merged(
-    table: Table, y: NDArray[np.float64], weight: NDArray[np.float64]
-) -> tuple[Table, NDArray[np.float64], NDArray[np.float64]]:
-    """Return the rows that differ, in an order of their own, and their total weights.
+def _measure(objective: Objective) -> Measure:
+    """Return a loss to train on, and the error of each model's mean to report."""
 
-    So a weight of 2 is the same as two copies, and the order of rows has no effect.
-    """
-    labels = LabelCodes.of(np.repeat(table.labels, 2, axis=0))(table.labels)
-    numbers = np.concatenate([table.numbers, labels.numpy(), y], axis=1)
-    numbers = np.ascontiguousarray(numbers + 0.0)  # -0.0 is 0.0
-    as_bytes = numbers.view(np.dtype((np.void, numbers.strides[0]))).ravel()
-    _, first, which = np.unique(as_bytes, return_index=True, return_inverse=True)
-    total = np.bincount(which.ravel(), weights=weight, minlength=len(first))
-    return Table(*(each[first] for each in table)), y[first], total
+    def error(outputs: Tensor, y: Tensor) -> Tensor:  # (M, n)
+        y = y.cpu()
+        each = [objective.mean(one.unsqueeze(0)) - y for one in outputs.cpu()]
+        return torch.stack(each).abs().mean(dim=-1)
+
+    return Measure(objective.loss, error)
 
 
 @contextmanager
@@ -977,122 +936,3 @@ def _seeded(seed: int, device: torch.device) -> Iterator[None]:
     with torch.random.fork_rng(devices=devices):
         torch.manual_seed(seed)
         yield
-
-
-# What is saved of the constructor's options: all but code.
-_CODE = ("backbone", "callback", "target", "bins", "random_state")
-
-
-def _state_of(model: HistogramRegressor) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Return all that a fitted model is: what JSON can say, and tensors."""
-    options = {
-        name: value
-        for name, value in model.get_params(deep=False).items()
-        if name not in _CODE
-    }
-    options["hidden_layer_sizes"] = [int(size) for size in model.hidden_layer_sizes]
-    if model.y_range is not None:
-        options["y_range"] = np.asarray(model.y_range, dtype=float).tolist()
-    if isinstance(model.target, str):
-        options["target"] = model.target
-    if isinstance(model.random_state, int | np.integer):
-        options["random_state"] = int(model.random_state)
-    names = getattr(model, "feature_names_in_", None)
-    described = {
-        "options": options,
-        "has_own_bins": not isinstance(model.bins, str),
-        "has_backbone": model.backbone is not None,
-        "has_callable_target": callable(model.target),
-        "is_flat": model._is_flat,
-        "is_sharp": hasattr(model, "sharp_"),
-        "is_calibrated": hasattr(model, "calibration_"),
-        "n_columns": model.scaling_.n_columns,
-        "feature_names": None if names is None else [str(name) for name in names],
-        "kinds": list(model.kinds_),
-        "labels": [list(levels) for levels in model.codes_.levels],
-        "n_clipped": model.n_clipped_,
-        "history": model.history_,
-    }
-    tensors = {
-        "bins": torch.stack([bins.borders for bins in _listed(model.bins_)]),
-        "center": model.objective_.center,
-        "scale": model.objective_.scale,
-    }
-    parts: dict[str, nn.Module] = {
-        "scaling": model.scaling_,
-        "network": model.network_,
-    }
-    if described["is_sharp"]:
-        parts["sharp"] = model.sharp_.readout
-    for part, module in parts.items():
-        for name, tensor in module.state_dict().items():
-            tensors[f"{part}.{name}"] = tensor
-    if described["is_calibrated"]:
-        tensors["calibration.logits"], tensors["calibration.y"] = model.calibration_
-    return described, {
-        name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()
-    }
-
-
-def _restored(
-    cls: type[HistogramRegressor],
-    described: dict[str, Any],
-    tensors: dict[str, Tensor],
-    backbone: nn.Module | None,
-) -> HistogramRegressor:
-    """Return the model that `_state_of` described."""
-    if described["has_backbone"] != (backbone is not None):
-        raise ValueError(
-            "backbone must be given for a model that was fitted with one, and for no "
-            f"other, got backbone={type(backbone).__name__}"
-        )
-    bins = tuple(Bins(borders) for borders in tensors["bins"])
-    own_bins = {"bins": list(bins)} if described["has_own_bins"] else {}
-    model = cls(**described["options"], backbone=backbone, **own_bins)
-    model.n_outputs_ = len(bins)
-    model.bins_ = bins[0] if described["is_flat"] else bins
-    model.kinds_ = tuple(described["kinds"])
-    model.n_features_in_ = len(model.kinds_)
-    if described["feature_names"] is not None:
-        model.feature_names_in_ = np.array(described["feature_names"], dtype=object)
-    model.codes_ = LabelCodes(described["labels"])
-    model.n_clipped_ = described["n_clipped"]
-    model.history_ = described["history"]
-    model.n_iter_ = len(model.history_["loss"])
-
-    def part(name: str) -> dict[str, Tensor]:
-        prefix = f"{name}."
-        return {
-            key.removeprefix(prefix): value
-            for key, value in tensors.items()
-            if key.startswith(prefix)
-        }
-
-    scaling = part("scaling")
-    model.scaling_ = NumberScaling(
-        described["n_columns"],
-        scaling["kept"].tolist(),
-        scaling["flagged"].tolist(),
-        scaling["knots"].shape[1],
-    )
-    model.scaling_.load_state_dict(scaling)
-    model.objective_ = objective_of(
-        model.loss, tensors["center"].expand(2, -1), bins, model._target(1.0)
-    )
-    model.objective_.center = tensors["center"]
-    model.objective_.scale = tensors["scale"]
-    model.network_ = Stack(
-        model._body(), model.n_outputs_, model.objective_.n_outputs
-    )
-    model.network_.load_state_dict(part("network"))
-    if described["is_sharp"]:
-        model._ensure_sharp()
-        model.sharp_.readout.load_state_dict(part("sharp"))
-    if described["is_calibrated"]:
-        model.calibration_ = Calibration(
-            tensors["calibration.logits"], tensors["calibration.y"]
-        )
-    device = model._device()
-    for module in (model.network_, getattr(model, "sharp_", model.network_)):
-        module.to(device).eval()
-    return model

@@ -245,9 +245,7 @@ def _judged(
     for index in judges.split(4096):
         batch = rows.at(index)
         outputs = network(*batch.inputs)
-        parts.append(
-            torch.stack([each(outputs, batch.y).double() for each in measure])
-        )
+        parts.append(torch.stack([each(outputs, batch.y).double() for each in measure]))
     weight = rows.weight.index_select(0, judges) * held_out[:, judges]  # (M, j)
     return _weighted_mean(torch.cat(parts, dim=-1), weight)
 

@@ -1,0 +1,261 @@
+"""Model: all that is learnt from a table, and what it predicts for another.
+
+Columns, bins, weights and calibration in one object that knows nothing of options or
+of scikit-learn. Predictions are made some rows at a time, so that memory stays bounded.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from histreg import conformal
+from histreg.bins import Bins
+from histreg.columns import LabelCodes, NumberScaling, Table
+from histreg.distribution import Histogram
+from histreg.networks import CopiedBody, Stack, TabularBody
+from histreg.objectives import Objective
+
+CHUNK = 16384  # rows at once: some 100 MB of activations and probabilities
+
+
+class Calibration(NamedTuple):
+    """Rows to calibrate on: what was predicted for them, and what came."""
+
+    logits: Tensor  # (n, m, k), float32
+    y: Tensor  # (n, m), float64
+
+
+@dataclass
+class Model:
+    """A fitted stack of networks with the columns it reads and the bins it predicts on.
+
+    Parameters
+    ----------
+    kinds : tuple of {"number", "label"}
+        Of each column of the table.
+    scaling : NumberScaling
+    codes : LabelCodes
+    objective : Objective
+        With the bins of each target.
+    network : Stack
+    is_flat : bool
+        Whether y was (n,) and results have no dimension of targets.
+    sharp : Stack, optional
+        The same body with the readout that was fitted to sharper targets; it is the one
+        that predicts, if there is one.
+    calibration : Calibration, optional
+    """
+
+    kinds: tuple[str, ...]
+    scaling: NumberScaling
+    codes: LabelCodes
+    objective: Objective
+    network: Stack
+    is_flat: bool
+    sharp: Stack | None = None
+    calibration: Calibration | None = None
+
+    @property
+    def bins(self) -> tuple[Bins, ...]:
+        """The bins of each target."""
+        return self.objective.bins
+
+    @property
+    def n_targets(self) -> int:
+        """The number of targets, m."""
+        return len(self.bins)
+
+    def inputs(self, table: Table) -> tuple[Tensor, Tensor]:
+        """Return a network's inputs: numbers (n, d) float32, codes (n, c) int64."""
+        numbers = torch.tensor(table.numbers)  # a copy: arrays may be read-only
+        return self.scaling(numbers), self.codes(table.labels)
+
+    def outputs(self, table: Table) -> Iterator[Tensor]:
+        """Yield the outputs for some rows after the other, (M, c, m, o) on the CPU."""
+        stack = self.sharp or self.network
+        device = stack.readout.weight.device
+        for start in range(0, len(table.numbers), CHUNK):
+            rows = slice(start, start + CHUNK)
+            numbers, codes = self.inputs(Table(table.numbers[rows], table.labels[rows]))
+            with torch.inference_mode():
+                yield stack(numbers.to(device), codes.to(device)).cpu()
+
+    def mean(self, table: Table) -> Tensor:
+        """Return predicted means, (n, m) float64."""
+        return torch.cat([self.objective.mean(each) for each in self.outputs(table)])
+
+    def read(self, table: Table, reading: Callable[[Histogram, int], Tensor]) -> Tensor:
+        """Return a reading of the distribution of each row and target.
+
+        Parameters
+        ----------
+        table : Table of n rows
+        reading : callable
+            (Histogram of batch shape (c,), number of the target) -> (c, ...).
+
+        Returns
+        -------
+        Tensor of shape (n, m, ...)
+        """
+        parts = []
+        for outputs in self.outputs(table):
+            each = [
+                reading(self.objective.distribution(outputs, i), i)
+                for i in range(self.n_targets)
+            ]
+            parts.append(torch.stack(each, dim=1))
+        return torch.cat(parts)
+
+    def calibrate(self, table: Table, y: Tensor) -> None:
+        """Keep what is predicted for these rows beside what came, y (n, m)."""
+        logits = self.read(table, lambda d, _: d.logits.to(torch.float32))
+        self.calibration = Calibration(logits, y)
+
+    def interval(self, table: Table, coverage: float, method: str) -> Tensor:
+        """Return lower and upper ends, (n, m, 2); calibrated ones if there are rows."""
+        if self.calibration is None:
+            return self.read(
+                table, lambda d, _: torch.stack(d.interval(coverage, method), dim=-1)
+            )
+        growths = []
+        for i, bins in enumerate(self.bins):
+            d = Histogram(bins, logits=self.calibration.logits[:, i].double())
+            scores = conformal.scores(d, self.calibration.y[:, i], coverage, method)
+            growths.append(conformal.growth(scores, coverage))
+        return self.read(
+            table,
+            lambda d, i: torch.stack(
+                conformal.interval(d, coverage, method, growths[i]), dim=-1
+            ),
+        )
+
+    def begin_sharp(self) -> Stack:
+        """Return the second stack: the same body, a readout that starts as the first's.
+
+        It is made on the first call, and kept.
+        """
+        if self.sharp is None:
+            self.sharp = Stack(self.network.body, *self.network.shape)
+            self.sharp.readout = copy.deepcopy(self.network.readout)
+        return self.sharp
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
+        """Return all that the model is: what JSON can say, and tensors."""
+        described = {
+            "kinds": list(self.kinds),
+            "labels": [list(levels) for levels in self.codes.levels],
+            "is_flat": self.is_flat,
+            "is_sharp": self.sharp is not None,
+            "is_calibrated": self.calibration is not None,
+        }
+        tensors = {
+            "bins": torch.stack([bins.borders for bins in self.bins]),
+            "center": self.objective.center,
+            "scale": self.objective.scale,
+            **_prefixed("scaling.", self.scaling),
+            **_prefixed("network.", self.network),
+        }
+        if self.sharp is not None:
+            tensors |= _prefixed("sharp.", self.sharp.readout)
+        if self.calibration is not None:
+            tensors["calibration.logits"], tensors["calibration.y"] = self.calibration
+        return described, {
+            name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()
+        }
+
+    @classmethod
+    def from_state(
+        cls,
+        described: dict[str, Any],
+        tensors: dict[str, Tensor],
+        *,
+        body_for: Callable[[NumberScaling, LabelCodes], TabularBody | CopiedBody],
+        objective_for: Callable[[tuple[Bins, ...], Tensor, Tensor], Objective],
+    ) -> Model:
+        """Return the model of a state, given how its body and objective are made."""
+        scaling_state = _without_prefix("scaling.", tensors)
+        kinds = tuple(described["kinds"])
+        scaling = NumberScaling(
+            kinds.count("number"),
+            scaling_state["kept"].tolist(),
+            scaling_state["flagged"].tolist(),
+            scaling_state["knots"].shape[1],
+        )
+        scaling.load_state_dict(scaling_state)
+        codes = LabelCodes(described["labels"])
+        bins = tuple(Bins(borders) for borders in tensors["bins"])
+        objective = objective_for(bins, tensors["center"], tensors["scale"])
+        network = Stack(body_for(scaling, codes), len(bins), objective.n_outputs)
+        network.load_state_dict(_without_prefix("network.", tensors))
+        model = cls(kinds, scaling, codes, objective, network, described["is_flat"])
+        if described["is_sharp"]:
+            readout = model.begin_sharp().readout
+            readout.load_state_dict(_without_prefix("sharp.", tensors))
+        if described["is_calibrated"]:
+            model.calibration = Calibration(
+                tensors["calibration.logits"], tensors["calibration.y"]
+            )
+        return model.to(torch.device("cpu"))
+
+    def to(self, device: torch.device) -> Model:
+        """Move the networks to a device, ready to predict; return this model."""
+        for stack in (self.network, self.sharp):
+            if stack is not None:
+                stack.to(device).eval()
+        return self
+
+
+def n_outside(y: Tensor, bins: Sequence[Bins]) -> int:
+    """Return how many of the targets (n, m) lie outside their bins."""
+    low = torch.tensor([each.low for each in bins], dtype=torch.float64)
+    high = torch.tensor([each.high for each in bins], dtype=torch.float64)
+    return int(((y < low) | (y > high)).sum())
+
+
+def merged(
+    table: Table, y: np.ndarray, weight: np.ndarray
+) -> tuple[Table, np.ndarray, np.ndarray]:
+    """Return the rows that differ, in an order of their own, and their total weights.
+
+    So a weight of 2 is the same as two copies, 0 the same as none, and the order of
+    rows has no effect.
+
+    Parameters
+    ----------
+    table : Table of n rows
+    y : ndarray of shape (n, m)
+    weight : ndarray of shape (n,)
+    """
+    present = weight > 0
+    numbers, labels = table.numbers[present], table.labels[present]
+    y, weight = y[present], weight[present]
+    coded = np.empty(labels.shape)
+    for i, column in enumerate(labels.T):
+        known = {label: code for code, label in enumerate(sorted(set(column), key=str))}
+        coded[:, i] = [known[label] for label in column]
+    rows = np.concatenate([numbers, coded, y], axis=1) + 0.0  # -0.0 is 0.0
+    as_bytes = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.shape[1] * 8)))
+    _, first, which = np.unique(
+        as_bytes.ravel(), return_index=True, return_inverse=True
+    )
+    total = np.bincount(which.ravel(), weights=weight, minlength=len(first))
+    return Table(numbers[first], labels[first]), y[first], total.astype(np.float64)
+
+
+def _prefixed(prefix: str, module: nn.Module) -> dict[str, Tensor]:
+    return {prefix + name: value for name, value in module.state_dict().items()}
+
+
+def _without_prefix(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {
+        name.removeprefix(prefix): value
+        for name, value in tensors.items()
+        if name.startswith(prefix)
+    }

@@ -1,0 +1,145 @@
+"""ONNX files: mean and quantiles of a model for any runtime, with the scaling inside."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from histreg.columns import NumberScaling
+from histreg.model import Model
+from histreg.networks import Stack
+from histreg.objectives import OnHistogram, OnNumber
+
+
+class Exported(nn.Module):
+    """A model as plain tensor operations: raw columns in, mean and quantiles out.
+
+    Parameters
+    ----------
+    model : Model
+        Of an objective on bins or on one number.
+    alpha : sequence of q floats
+        Levels of the quantiles.
+    """
+
+    def __init__(self, model: Model, alpha: Sequence[float]) -> None:
+        super().__init__()
+        if not isinstance(model.objective, OnHistogram | OnNumber):
+            raise ValueError(
+                "to_onnx needs a loss on bins or on one number, got "
+                f"{type(model.objective).__name__}"
+            )
+        if not all(0 <= level <= 1 for level in alpha):
+            raise ValueError(f"alpha must hold levels in [0, 1], got {list(alpha)}")
+        self.is_histogram = isinstance(model.objective, OnHistogram)
+        self.scaling: NumberScaling = model.scaling
+        self.stack: Stack = model.sharp or model.network
+        self.centers: Tensor  # (m, k)
+        self.borders: Tensor  # (m, k + 1)
+        self.center: Tensor  # (m,)
+        self.scale: Tensor  # (m,)
+        self.levels: Tensor  # (q,)
+        centers = torch.stack([bins.centers for bins in model.bins])
+        borders = torch.stack([bins.borders for bins in model.bins])
+        self.register_buffer("centers", centers)
+        self.register_buffer("borders", borders)
+        self.register_buffer("center", model.objective.center)
+        self.register_buffer("scale", model.objective.scale)
+        self.register_buffer("levels", torch.tensor(alpha, dtype=torch.float64))
+
+    def forward(
+        self, numbers: Tensor, codes: Tensor | None = None
+    ) -> Tensor | tuple[Tensor, Tensor]:
+        """Return means (n, m), and of a histogram quantiles (n, m, q)."""
+        if codes is None:  # a table without labels
+            codes = torch.zeros(numbers.shape[0], 0, dtype=torch.int64)
+        scaled = self.scaling(numbers, by_search=False)
+        outputs = self.stack(scaled, codes).to(torch.float64)  # (M, n, m, o)
+        if not self.is_histogram:
+            return self.center + self._average(outputs.squeeze(-1)) * self.scale
+        probs = self._average(outputs.softmax(dim=-1))  # (n, m, k)
+        return (probs * self.centers).sum(dim=-1), self._quantiles(probs)
+
+    def _average(self, each: Tensor) -> Tensor:
+        # Not by mean(), whose name in the graph would be that of our output.
+        return each.sum(dim=0) / self.stack.n_models
+
+    def _quantiles(self, probs: Tensor) -> Tensor:  # (n, m, q)
+        cdf = probs.cumsum(dim=-1)  # (n, m, k), at the upper border of each bin
+        cdf = cdf / cdf[..., -1:]
+        index = (cdf.unsqueeze(-2) < self.levels.unsqueeze(-1)).to(torch.int64).sum(-1)
+        index = index.clamp(max=cdf.shape[-1] - 1)  # (n, m, q)
+        above = cdf.gather(-1, index)
+        below = F.pad(cdf, (1, 0)).gather(-1, index)
+        mass = above - below
+        share = (self.levels - below) / mass.where(mass > 0, 1)
+        borders = self.borders.expand(*probs.shape[:-1], -1)
+        start, end = borders.gather(-1, index), borders.gather(-1, index + 1)
+        return start + (end - start) * share.clamp(0, 1)
+
+
+def export(model: Model, path: Path, alpha: Sequence[float]) -> None:
+    """Write a model as ONNX; the file is whole or absent."""
+    try:
+        import onnx  # noqa: F401
+        import onnxscript  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            "to_onnx needs the extra: pip install 'histreg[onnx]'"
+        ) from error
+    exported = Exported(model, alpha).cpu().eval()
+    n_numbers, n_labels = model.kinds.count("number"), model.kinds.count("label")
+    some = 3  # rows: torch.export takes 0 and 1 for special
+    example = {"numbers": torch.zeros(some, n_numbers, dtype=torch.float64)}
+    if n_labels:
+        example["codes"] = torch.zeros(some, n_labels, dtype=torch.int64)
+    n = torch.export.Dim("n")
+    with _torch_silent():
+        program = torch.onnx.export(
+            exported,
+            tuple(example.values()),
+            input_names=list(example),
+            output_names=["mean", "quantiles"] if exported.is_histogram else ["mean"],
+            dynamic_shapes=tuple({0: n} for _ in example),
+            dynamo=True,
+            verbose=False,
+        )
+    assert program is not None  # without a path, export returns the program
+    facts = {
+        "alpha": list(alpha),
+        "labels": model.codes.levels,
+        "kinds": model.kinds,
+    }
+    proto = program.model_proto
+    for name, value in facts.items():
+        entry = proto.metadata_props.add()
+        entry.key, entry.value = name, json.dumps(value)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        partial.write_bytes(proto.SerializeToString())
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def _torch_silent() -> Iterator[None]:
+    """Keep back what torch and onnxscript say about themselves, on any model."""
+    logger = logging.getLogger("torch.onnx")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)
