@@ -1,4 +1,4 @@
-"""ONNX files: mean and quantiles of a model for any runtime, with the scaling inside."""
+"""ONNX files: mean and quantiles of a model for any runtime, scaling included."""
 
 from __future__ import annotations
 

@@ -135,6 +135,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         Epochs trained.
     n_clipped_ : int
         Training targets outside the bins.
+    notes_ : dict
+        Anything that JSON can say, saved and loaded with the model; empty at first.
     n_outputs_ : int
     n_features_in_ : int
     feature_names_in_ : ndarray of str
@@ -161,6 +163,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     history_: dict[str, list[Any]]
     n_iter_: int
     n_clipped_: int
+    notes_: dict[str, Any]
     n_outputs_: int
     n_features_in_: int
 
@@ -505,6 +508,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             "feature_names": None if names is None else [str(name) for name in names],
             "n_clipped": self.n_clipped_,
             "history": self.history_,
+            "notes": self.notes_,
         }
         model_files.save(Path(path), described, tensors)
 
@@ -547,6 +551,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             model.feature_names_in_ = np.array(described["feature_names"], dtype=object)
         model.n_features_in_ = len(model.model_.kinds)
         model.n_clipped_ = described["n_clipped"]
+        model.notes_ = described["notes"]
         model._learnt()
         model._keep_history(described["history"])
         return model
@@ -688,6 +693,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         self.model_ = Model(
             data.kinds, scaling, codes, objective, network, data.is_flat
         ).to(self._device())
+        self.notes_ = {}
         self._learnt()
 
     def _learnt(self) -> None:

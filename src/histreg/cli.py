@@ -1,0 +1,492 @@
+"""The command line: parses, calls, prints."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any, ParamSpec
+
+import numpy as np
+import pandas as pd
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+from histreg import tables, theory
+from histreg._checks import check_fraction
+from histreg.evaluation import Parts, Scores, parts_of, scores_of, scores_of_point
+from histreg.model_files import DESCRIPTION
+from histreg.objectives import LOSSES
+from histreg.regressor import HistogramRegressor
+from histreg.training import Epoch
+
+app = typer.Typer(
+    help="Regression by histograms: predict a number and know how sure you are.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+P = ParamSpec("P")
+REFUSED, INTERRUPTED = 2, 130  # exit codes; the second is a shell's for Ctrl-C
+
+
+def refusing(command: Callable[P, None]) -> Callable[P, None]:
+    """Let a command refuse in one sentence, without a traceback."""
+
+    @functools.wraps(command)
+    def refusing_command(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except KeyboardInterrupt:
+            _quit("stopped, nothing was written", INTERRUPTED)
+        except BrokenPipeError:  # histreg predict ... | head
+            sys.stderr.close()
+        except (ValueError, AttributeError, OSError) as error:
+            _quit(str(error), REFUSED)
+
+    return refusing_command
+
+
+def _quit(sentence: str, code: int) -> None:
+    print(f"histreg: {sentence}", file=sys.stderr)
+    raise typer.Exit(code)
+
+
+TableFile = Annotated[
+    Path, typer.Argument(help="A .csv, .tsv (also .gz) or .parquet file.")
+]
+ModelFolder = Annotated[Path, typer.Argument(help="A folder that `fit` wrote.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+
+
+@app.command(
+    epilog="Example: histreg fit houses.csv --target price --drop id --out model/"
+)
+@refusing
+def fit(
+    table: TableFile,
+    target: Annotated[str, typer.Option("--target", "-t", help="Column to predict.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the model.")],
+    drop: Annotated[
+        list[str] | None, typer.Option(help="Columns to leave out, by commas.")
+    ] = None,
+    label: Annotated[
+        list[str] | None,
+        typer.Option(help="Columns of numbers that are labels, by commas."),
+    ] = None,
+    y_range: Annotated[
+        tuple[float, float] | None,
+        typer.Option("--range", help="Lowest and highest target, if known."),
+    ] = None,
+    weight: Annotated[str | None, typer.Option(help="Column of row weights.")] = None,
+    holdout: Annotated[
+        float, typer.Option(help="Fraction of rows kept for the test; may be 0.")
+    ] = 0.2,
+    calibration: Annotated[
+        float,
+        typer.Option(help="Fraction of rows that the intervals are calibrated on."),
+    ] = 0.1,
+    time: Annotated[
+        str | None,
+        typer.Option(
+            help="Column to order rows by: the last are kept for the test. It is not "
+            "learnt from. Rows are held out at random otherwise."
+        ),
+    ] = None,
+    estimators: Annotated[int, typer.Option(help="Networks in the ensemble.")] = 1,
+    bins: Annotated[int, typer.Option(help="Number of bins.")] = 100,
+    epochs: Annotated[int, typer.Option(help="Epochs at most.")] = 200,
+    loss: Annotated[str, typer.Option(help=f"One of {', '.join(LOSSES)}.")] = (
+        "histogram"
+    ),
+    seed: Annotated[int, typer.Option(help="Of the split and of the training.")] = 0,
+    compare: Annotated[
+        bool,
+        typer.Option(help="Fit linear regression and the same network with l2 too."),
+    ] = True,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a model that is there.")
+    ] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Learn to predict a column of a table, and show how well it is predicted."""
+    if (out / DESCRIPTION).exists() and not overwrite:
+        raise ValueError(f"{out} holds a model already; --overwrite replaces it")
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"--out must be a folder, got file {out}")
+    frame = tables.read(table)
+    frame, y = _with_target(frame, target, quiet=quiet)
+    left_out = [
+        *_listed(drop),
+        *([weight] if weight else []),
+        *([time] if time else []),
+    ]
+    _check_columns(frame, [*left_out, *_listed(label)])
+    weights = None if weight is None else _numbers(frame, weight)
+    order = None if time is None else np.argsort(frame[time].to_numpy(), kind="stable")
+    X = _labelled(frame.drop(columns=left_out), _listed(label))
+    if X.shape[1] == 0:
+        raise ValueError(f"{table} must have a column to learn from beside {target!r}")
+    parts = parts_of(
+        len(X), test=holdout, calibration=calibration, order=order, seed=seed
+    )
+
+    def fitted(name: str, loss: str) -> HistogramRegressor:
+        with _progress(name, quiet=quiet) as show:
+            model = HistogramRegressor(
+                loss=loss,
+                n_bins=bins,
+                y_range=y_range,
+                n_estimators=estimators,
+                max_iter=epochs,
+                random_state=seed,
+                callback=show,
+            )
+            model.fit(
+                X.iloc[parts.learn],
+                y[parts.learn],
+                None if weights is None else weights[parts.learn],
+            )
+        model.callback = None
+        return model
+
+    model = fitted(f"Fitting ({loss})", loss)
+    predicts_distribution = loss not in ("l2", "l1")
+    if len(parts.calibrate) and predicts_distribution:
+        model.calibrate(X.iloc[parts.calibrate], y[parts.calibrate])
+    rows = {}
+    if len(parts.test):
+        if predicts_distribution:
+            rows[loss] = scores_of(model, X.iloc[parts.test], y[parts.test])
+        else:
+            rows[loss] = _scores_of_point(model, X, y, parts)
+        if compare:
+            if loss != "l2":
+                l2 = fitted("Fitting l2, to compare", "l2")
+                rows["the same network, l2"] = _scores_of_point(l2, X, y, parts)
+            rows["linear regression"] = _scores_of_point(
+                _linear().fit(X.iloc[parts.learn], y[parts.learn]), X, y, parts
+            )
+    model.notes_ = {
+        "target": target,
+        "source": table.name,
+        "n_rows": len(X),
+        "n_learnt": len(parts.learn),
+        "n_calibrated": len(parts.calibrate),
+        "n_tested": len(parts.test),
+        "y_percentiles": np.percentile(y[parts.learn], range(101)).tolist(),
+        "scores": {name: asdict(scores) for name, scores in rows.items()},
+    }
+    model.save(out)
+    if not quiet:
+        if rows:
+            _print_scores(rows, len(parts.test), target)
+        Console().print(f"Model in [bold]{out}[/bold]; try: histreg inspect {out}")
+
+
+@app.command(
+    epilog="Example: histreg predict model/ new.csv --interval 0.9 "
+    "--quantiles 0.1,0.5,0.9 --above 100 --out predictions.csv"
+)
+@refusing
+def predict(
+    model: ModelFolder,
+    table: TableFile,
+    interval: Annotated[
+        float | None, typer.Option(help="Add an interval of this coverage.")
+    ] = None,
+    method: Annotated[
+        str, typer.Option(help="Of the interval: central or shortest.")
+    ] = "central",
+    quantiles: Annotated[
+        str | None, typer.Option(help="Add quantiles at these levels, by commas.")
+    ] = None,
+    above: Annotated[
+        list[float] | None, typer.Option(help="Add P(y > this); may be repeated.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="File to write; standard output if not given."
+        ),
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Predict for every row of a table; its columns and their order are kept."""
+    regressor = HistogramRegressor.load(model)
+    levels = _levels(quantiles)
+    if interval is not None:
+        check_fraction("--interval", interval)
+    frame = tables.read(table)
+    X = _columns_of(regressor, frame, table)
+    name = _target_of(regressor)
+    found = {f"{name}_mean": regressor.predict(X)}
+    if interval is not None:
+        percent = f"{100 * interval:g}"
+        lower, upper = regressor.predict_interval(X, interval, method)
+        found |= {f"{name}_lower_{percent}": lower, f"{name}_upper_{percent}": upper}
+    if levels:
+        columns = regressor.predict_quantiles(X, levels).T
+        found |= {
+            f"{name}_q{level:g}": column
+            for level, column in zip(levels, columns, strict=True)
+        }
+    for threshold in above or []:
+        found[f"{name}_above_{threshold:g}"] = regressor.predict_proba_above(
+            X, threshold
+        )
+    taken = [column for column in found if column in frame.columns]
+    if taken:
+        raise ValueError(f"{table} must not have a column {taken[0]!r} already")
+    result = pd.concat([frame, pd.DataFrame(found, index=frame.index)], axis=1)
+    if out is None:
+        result.to_csv(sys.stdout, index=False)
+        return
+    tables.write(result, out)
+    if not quiet:
+        Console().print(f"{len(result):,} rows in [bold]{out}[/bold]")
+
+
+@app.command(epilog="Example: histreg inspect model/")
+@refusing
+def inspect(model: ModelFolder) -> None:
+    """Show what a model is, its bins, and what the theory says of them."""
+    regressor = HistogramRegressor.load(model)
+    notes = regressor.notes_
+    fitted = regressor.model_
+    n_parameters = sum(p.numel() for p in fitted.network.parameters())
+    facts = {
+        "target": _target_of(regressor),
+        "learnt from": f"{notes.get('source', 'a table')}, "
+        f"{notes.get('n_learnt', '?')} rows",
+        "columns": f"{fitted.kinds.count('number')} of numbers, "
+        f"{fitted.kinds.count('label')} of labels",
+        "network": f"{fitted.network.n_models} x "
+        f"{tuple(regressor.hidden_layer_sizes)}, {n_parameters:,} weights",
+        "loss": regressor.loss,
+        "epochs": str(regressor.n_iter_),
+        "bins": str(regressor.bins_),
+        "smoothing": f"{regressor.sigma_in_bins:g} bins in training, "
+        f"{regressor.final_sigma_in_bins} in the end",
+        "calibrated": "no"
+        if fitted.calibration is None
+        else f"on {len(fitted.calibration.y)} rows",
+    }
+    shown = Table(title=str(model), show_header=False)
+    for name, fact in facts.items():
+        shown.add_row(name, fact)
+    console = Console()
+    console.print(shown)
+    if notes.get("scores"):
+        rows = {name: Scores(**scores) for name, scores in notes["scores"].items()}
+        _print_scores(rows, notes["n_tested"], facts["target"])
+    names = list(getattr(regressor, "feature_names_in_", []))
+    if names:
+        console.print("Columns: " + ", ".join(names), style="dim")
+    for bins in fitted.bins:
+        if bins.is_uniform:
+            y = notes.get("y_percentiles") or bins.centers
+            console.print(
+                str(theory.explain(bins, regressor.sigma_in_bins * bins.width, y))
+            )
+
+
+@app.command(
+    epilog="Example: histreg report model/ data.csv --target price --out report.html"
+)
+@refusing
+def report(
+    model: ModelFolder,
+    table: TableFile,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")],
+    target: Annotated[
+        str | None,
+        typer.Option("--target", "-t", help="Column of the truth; that of the model."),
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Write one page with pictures of how a model does on a table.
+
+    Use rows that it has not learnt from.
+    """
+    from histreg.report.model_page import Evidence, write_page
+
+    if out.suffix.lower() not in (".html", ".htm"):
+        raise ValueError(f"--out must be named .html, got {out}")
+    regressor = HistogramRegressor.load(model)
+    name = target or _target_of(regressor)
+    frame, y = _with_target(tables.read(table), name, quiet=quiet)
+    X = _columns_of(regressor, frame, table)
+    write_page(Evidence.of(regressor, X, y, target=name, source=table.name), out)
+    if not quiet:
+        Console().print(f"Page in [bold]{out}[/bold]")
+
+
+def run() -> None:
+    """Run the command of this process's arguments."""
+    app()
+
+
+def _listed(given: list[str] | None) -> list[str]:
+    """Return names given several times or by commas."""
+    return [name for part in given or [] for name in part.split(",") if name]
+
+
+def _levels(given: str | None) -> list[float]:
+    if given is None:
+        return []
+    try:
+        levels = [float(part) for part in given.split(",")]
+    except ValueError:
+        levels = [-1.0]
+    if not all(0 <= level <= 1 for level in levels):
+        raise ValueError(
+            f"--quantiles must be levels from 0 to 1 by commas, got {given}"
+        )
+    return levels
+
+
+def _check_columns(frame: pd.DataFrame, names: list[str]) -> None:
+    missing = [name for name in names if name not in frame.columns]
+    if missing:
+        raise ValueError(
+            f"the table must have the column{'s' * (len(missing) > 1)} "
+            f"{', '.join(map(repr, missing))}, got {', '.join(frame.columns)}"
+        )
+
+
+def _numbers(frame: pd.DataFrame, name: str) -> np.ndarray:
+    values = pd.to_numeric(frame[name], errors="coerce")
+    wrong = frame[name][values.isna() & frame[name].notna()]
+    if len(wrong):
+        raise ValueError(
+            f"column {name!r} must hold numbers, got {wrong.iloc[0]!r} in row "
+            f"{wrong.index[0] + 1}"
+        )
+    return values.to_numpy(dtype=np.float64)
+
+
+def _with_target(
+    frame: pd.DataFrame, target: str, *, quiet: bool
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return the other columns and the target, without rows where it is missing."""
+    _check_columns(frame, [target])
+    y = _numbers(frame, target)
+    present = ~np.isnan(y)
+    if not present.any():
+        raise ValueError(f"column {target!r} must hold numbers, got none")
+    if not present.all() and not quiet:
+        Console(stderr=True).print(
+            f"{(~present).sum():,} of {len(y):,} rows have no {target} and are left out"
+        )
+    frame = frame.drop(columns=target)[present].reset_index(drop=True)
+    return frame, y[present]
+
+
+def _labelled(frame: pd.DataFrame, labels: list[str]) -> pd.DataFrame:
+    return frame.astype({name: "category" for name in labels})
+
+
+def _columns_of(
+    model: HistogramRegressor, frame: pd.DataFrame, path: Path
+) -> pd.DataFrame:
+    """Return the columns that a model was fitted on, in its order."""
+    names = list(getattr(model, "feature_names_in_", frame.columns))
+    missing = [name for name in names if name not in frame.columns]
+    if missing:
+        raise ValueError(
+            f"{path} must have the columns that the model was fitted on, it lacks "
+            f"{', '.join(map(repr, missing))}"
+        )
+    return frame[names]
+
+
+def _target_of(model: HistogramRegressor) -> str:
+    return str(model.notes_.get("target", "y"))
+
+
+def _linear() -> Any:
+    numbers = make_column_selector(dtype_include=["number", "bool"])
+    labels = make_column_selector(dtype_include=["category", "object", "string"])
+    return make_pipeline(
+        make_column_transformer(
+            (SimpleImputer(strategy="median"), numbers),
+            (OneHotEncoder(handle_unknown="ignore", max_categories=100), labels),
+        ),
+        LinearRegression(),
+    )
+
+
+def _scores_of_point(
+    model: Any, X: pd.DataFrame, y: np.ndarray, parts: Parts
+) -> Scores:
+    """Return the scores of a model that predicts one number, with normal errors."""
+    judged = parts.calibrate if len(parts.calibrate) else parts.learn
+    return scores_of_point(
+        model.predict(X.iloc[parts.test]),
+        y[parts.test],
+        model.predict(X.iloc[judged]) - y[judged],
+    )
+
+
+@contextmanager
+def _progress(name: str, *, quiet: bool) -> Iterator[Callable[[Epoch], None]]:
+    """Show a bar of epochs with loss, validation error and time left."""
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("epoch {task.completed}/{task.total}"),
+        TextColumn("{task.fields[state]}"),
+        TimeElapsedColumn(),
+        TextColumn("at most"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        disable=quiet,
+        transient=True,
+    ) as bar:
+        task = bar.add_task(name, total=None, state="")
+
+        def show(epoch: Epoch) -> None:
+            state = f"loss {epoch.loss:.4g}"
+            if epoch.validation_error is not None:
+                state += f", validation MAE {epoch.validation_error:.4g}"
+            bar.update(task, completed=epoch.number, total=epoch.n_epochs, state=state)
+
+        yield show
+
+
+def _print_scores(rows: dict[str, Scores], n: int, target: str) -> None:
+    shown = Table(title=f"{n:,} held-out rows, in units of {target}")
+    shown.add_column("")
+    for name in ("MAE", "RMSE", "CRPS", "90 % covers", "width"):
+        shown.add_column(name, justify="right")
+    for name, scores in rows.items():
+        shown.add_row(
+            name,
+            *map(_shown, (scores.mae, scores.rmse, scores.crps)),
+            f"{100 * scores.coverage:.1f} %",
+            _shown(scores.width),
+        )
+    Console().print(shown)
+
+
+def _shown(value: float) -> str:
+    """Return a number as people write it: four digits, or all before the point."""
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.4g}"

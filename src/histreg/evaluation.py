@@ -1,0 +1,131 @@
+"""Evaluation: how well a fitted model does on rows it has not seen."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from histreg import metrics
+from histreg.distribution import Histogram
+
+COVERAGE = 0.9
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Means over held-out rows, in units of y; coverage and width of 90 % intervals."""
+
+    mae: float
+    rmse: float
+    crps: float
+    coverage: float
+    width: float
+
+
+def scores_of(model: Any, X: Any, y: NDArray[np.float64]) -> Scores:
+    """Return the scores of a regressor with `predict_dist` and `predict_interval`."""
+    predicted = model.predict(X)
+    lower, upper = model.predict_interval(X, COVERAGE)
+    return Scores(
+        *_errors(predicted, y),
+        crps=metrics.crps(_flat(model.predict_dist(X)), y).mean().item(),
+        coverage=metrics.covered(lower, upper, y).mean().item(),
+        width=metrics.width(lower, upper).mean().item(),
+    )
+
+
+def scores_of_point(
+    predicted: NDArray[np.float64],
+    y: NDArray[np.float64],
+    residuals: NDArray[np.float64],
+) -> Scores:
+    """Return the scores of a number per row, with normal errors around it.
+
+    Their standard deviation is that of the residuals, of rows not trained on if the
+    comparison is to be fair.
+    """
+    sigma = max(float(np.sqrt(np.mean(residuals**2))), 1e-300)
+    half = float(torch.special.ndtri(torch.tensor((1 + COVERAGE) / 2))) * sigma
+    return Scores(
+        *_errors(predicted, y),
+        crps=normal_crps(torch.tensor(predicted - y), sigma).mean().item(),
+        coverage=float(np.mean(np.abs(predicted - y) <= half)),
+        width=2 * half,
+    )
+
+
+def normal_crps(error: Tensor, sigma: float) -> Tensor:
+    r"""Return the CRPS of normal distributions, (...) -> (...).
+
+    .. math:: \sigma (z (2 \Phi(z) - 1) + 2 \varphi(z) - 1 / \sqrt{\pi})
+
+    with z the error in units of sigma (Gneiting and Raftery 2007).
+    """
+    z = error / sigma
+    density = torch.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
+    return sigma * (
+        z * torch.special.erf(z / math.sqrt(2)) + 2 * density - 1 / math.sqrt(math.pi)
+    )
+
+
+def _errors(
+    predicted: NDArray[np.float64], y: NDArray[np.float64]
+) -> tuple[float, float]:
+    error = predicted - y
+    return float(np.abs(error).mean()), float(np.sqrt((error**2).mean()))
+
+
+def _flat(distribution: Histogram | tuple[Histogram, ...]) -> Histogram:
+    if isinstance(distribution, tuple):
+        raise ValueError(f"one target can be scored, got {len(distribution)}")
+    return distribution
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Which rows are learnt from, calibrated on and kept for the test."""
+
+    learn: NDArray[np.int64]
+    calibrate: NDArray[np.int64]
+    test: NDArray[np.int64]
+
+
+def parts_of(
+    n: int,
+    *,
+    test: float,
+    calibration: float,
+    order: NDArray[np.int64] | None,
+    seed: int,
+) -> Parts:
+    """Return a split of n rows by fractions.
+
+    Parameters
+    ----------
+    n : int
+    test, calibration : float in [0, 1)
+    order : ndarray of n row numbers, optional
+        Then the last rows of this order are the test rows, and those before them are
+        calibrated on; otherwise rows are drawn at random.
+    seed : int
+    """
+    if not (0 <= test < 1 and 0 <= calibration < 1 and test + calibration < 1):
+        raise ValueError(
+            "the fractions of held-out and calibration rows must lie in [0, 1) and add "
+            f"up to less than 1, got {test} and {calibration}"
+        )
+    if order is None:
+        order = np.random.default_rng(seed).permutation(n)
+    n_test, n_calibrate = round(test * n), round(calibration * n)
+    n_learn = n - n_test - n_calibrate
+    if n_learn < 1:
+        raise ValueError(f"the table must leave rows to learn from, got {n} rows")
+    return Parts(
+        order[:n_learn], order[n_learn : n_learn + n_calibrate], order[n - n_test :]
+    )

@@ -1,0 +1,111 @@
+"""Figures: each a function of numbers and an Axes."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from histreg.distribution import Histogram
+
+BLUE, ORANGE, GREY = "#0067a5", "#c65d00", "#6b6b6b"  # told apart without colour vision
+MANY = 2000  # points beyond which a scatter shows no more
+
+Array = NDArray[np.float64]
+
+
+def picture(draw: Callable[[Axes], None]) -> str:
+    """Return a drawing on one Axes as an address, see `address_of`."""
+    figure = Figure(figsize=(5.2, 3.6), layout="constrained")
+    draw(figure.add_subplot())
+    return address_of(figure)
+
+
+def address_of(figure: Figure) -> str:
+    """Return a figure as an SVG data address, to stand in an ``img``."""
+    data = io.BytesIO()
+    figure.savefig(data, format="svg", dpi=150, metadata={"Date": None})
+    return "data:image/svg+xml;base64," + base64.b64encode(data.getvalue()).decode()
+
+
+def draw_predictions(ax: Axes, predicted: Array, y: Array, *, target: str) -> None:
+    """Draw the truth over the prediction, with the line where they agree."""
+    shown = np.random.default_rng(0).permutation(len(y))[:MANY]
+    ax.scatter(
+        predicted[shown], y[shown], s=6, alpha=0.4, color=BLUE, rasterized=True, lw=0
+    )
+    ends = [min(predicted.min(), y.min()), max(predicted.max(), y.max())]
+    ax.plot(ends, ends, color=GREY, lw=1, ls="--")
+    ax.set(xlabel=f"predicted mean of {target}", ylabel=f"true {target}")
+
+
+def draw_distributions(
+    axes: Sequence[Axes], distribution: Histogram, y: Array, *, target: str
+) -> None:
+    """Draw the predicted density of each row with the truth and the 90 % interval."""
+    borders = distribution.bins.borders.numpy()
+    heights = distribution.probs.numpy() / np.diff(borders)
+    lower, upper = (end.numpy() for end in distribution.interval(0.9))
+    wide = distribution.quantiles([0.001, 0.999]).numpy()
+    means = distribution.mean.numpy()
+    for i, ax in enumerate(axes):
+        ax.stairs(heights[i], borders, fill=True, color=BLUE, alpha=0.45)
+        ax.axvspan(lower[i], upper[i], color=GREY, alpha=0.15, lw=0)
+        ax.axvline(means[i], color=BLUE, lw=1.2, ls="--")
+        ax.axvline(y[i], color=ORANGE, lw=1.6)
+        room = (wide[1, i] - wide[0, i]) * 0.05
+        ax.set_xlim(min(wide[0, i], y[i]) - room, max(wide[1, i], y[i]) + room)
+        ax.set_yticks([])
+        ax.set_xlabel(target)
+
+
+def draw_pit(ax: Axes, pit: Array, *, n_bars: int = 20) -> None:
+    """Draw where the truth fell in its distribution; flat if all is well."""
+    counts, edges = np.histogram(pit, bins=n_bars, range=(0, 1))
+    share = 1 / n_bars
+    spread = 1.96 * np.sqrt(share * (1 - share) / len(pit))
+    ax.stairs(counts / len(pit), edges, fill=True, color=BLUE, alpha=0.6)
+    ax.axhline(share, color=GREY, lw=1, ls="--")
+    ax.axhspan(share - spread, share + spread, color=GREY, alpha=0.2, lw=0)
+    ax.set(
+        xlabel="predicted probability of less than the truth", ylabel="share of rows"
+    )
+    ax.set_xlim(0, 1)
+
+
+def draw_reliability(ax: Axes, levels: Array, found: dict[str, Array]) -> None:
+    """Draw how often intervals held the truth over how often they should."""
+    ax.plot([0, 1], [0, 1], color=GREY, lw=1, ls="--")
+    styles = [(BLUE, "o"), (ORANGE, "s")]
+    for (name, shares), (color, marker) in zip(found.items(), styles, strict=False):
+        ax.plot(levels, shares, color=color, marker=marker, ms=4, label=name)
+    ax.set(
+        xlabel="coverage asked for", ylabel="coverage found", xlim=(0, 1), ylim=(0, 1)
+    )
+    if len(found) > 1:
+        ax.legend(frameon=False)
+
+
+def draw_error_by_spread(
+    ax: Axes, spread: Array, error: Array, *, target: str, n_groups: int = 10
+) -> None:
+    """Draw the error of groups of rows over their predicted standard deviation."""
+    groups = np.array_split(
+        np.argsort(spread, kind="stable"), min(n_groups, len(spread))
+    )
+    x = np.array([np.sqrt(np.mean(spread[group] ** 2)) for group in groups])
+    height = np.array([np.sqrt(np.mean(error[group] ** 2)) for group in groups])
+    top = max(x.max(), height.max()) * 1.05
+    ax.plot([0, top], [0, top], color=GREY, lw=1, ls="--")
+    ax.plot(x, height, color=BLUE, marker="o", ms=4)
+    ax.set(
+        xlabel=f"predicted standard deviation of {target}",
+        ylabel="root mean squared error",
+        xlim=(0, top),
+        ylim=(0, top),
+    )

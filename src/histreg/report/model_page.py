@@ -1,0 +1,130 @@
+"""The page of one model: how it does on a table, in pictures."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import numpy as np
+from matplotlib.figure import Figure
+
+from histreg import metrics
+from histreg.distribution import Histogram
+from histreg.evaluation import Scores, scores_of
+from histreg.report import figures
+from histreg.report.figures import Array
+
+LEVELS = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
+N_EXAMPLES = 6
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a model predicted for some rows, and what came."""
+
+    target: str
+    source: str
+    y: Array
+    predicted: Array
+    distribution: Histogram
+    scores: Scores
+    coverage: dict[str, Array]  # by kind of interval, at each of LEVELS
+    facts: dict[str, str]
+
+    @classmethod
+    def of(cls, model: Any, X: Any, y: Array, *, target: str, source: str) -> Evidence:
+        """Collect the predictions of a `HistogramRegressor` with one target."""
+        distribution = model.predict_dist(X)
+        if not isinstance(distribution, Histogram):
+            raise ValueError("the page is of a model with one target, got several")
+        as_predicted = [distribution.interval(level) for level in LEVELS]
+        coverage = {"as predicted": _shares(as_predicted, y)}
+        if model.model_.calibration is not None:
+            calibrated = [model.predict_interval(X, level) for level in LEVELS]
+            coverage["calibrated"] = _shares(calibrated, y)
+        fitted = model.model_
+        facts = {
+            "Loss": model.loss,
+            "Network": f"{fitted.network.n_models} x {tuple(model.hidden_layer_sizes)}",
+            "Columns": f"{fitted.kinds.count('number')} of numbers, "
+            f"{fitted.kinds.count('label')} of labels",
+            "Bins": str(model.bins_),
+            "Epochs": str(model.n_iter_),
+            "Calibrated": "no"
+            if fitted.calibration is None
+            else f"on {len(fitted.calibration.y):,} rows",
+        }
+        return cls(
+            target=target,
+            source=source,
+            y=y,
+            predicted=model.predict(X),
+            distribution=distribution,
+            scores=scores_of(model, X, y),
+            coverage=coverage,
+            facts=facts,
+        )
+
+
+def write_page(evidence: Evidence, path: Path) -> None:
+    """Write the page: one file that needs no other, whole or absent."""
+    template = resources.files("histreg.report") / "model_page.html"
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    html = environment.from_string(template.read_text(encoding="utf-8")).render(
+        evidence=evidence, pictures=_pictures(evidence)
+    )
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        partial.write_text(html, encoding="utf-8")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _pictures(evidence: Evidence) -> dict[str, str]:
+    e = evidence
+    spread = e.distribution.stddev.numpy()
+    pit = metrics.pit(e.distribution, e.y).numpy()
+    # Rows spread over the range of predictions, whatever their order in the table.
+    ranked = np.argsort(e.predicted, kind="stable")
+    places = np.linspace(0, len(ranked) - 1, min(N_EXAMPLES, len(ranked)))
+    chosen = ranked[places.round().astype(int)]
+    return {
+        "predictions": figures.picture(
+            lambda ax: figures.draw_predictions(ax, e.predicted, e.y, target=e.target)
+        ),
+        "distributions": _examples(e, chosen),
+        "pit": figures.picture(lambda ax: figures.draw_pit(ax, pit)),
+        "reliability": figures.picture(
+            lambda ax: figures.draw_reliability(ax, LEVELS, e.coverage)
+        ),
+        "error_by_spread": figures.picture(
+            lambda ax: figures.draw_error_by_spread(
+                ax, spread, e.predicted - e.y, target=e.target
+            )
+        ),
+    }
+
+
+def _examples(evidence: Evidence, chosen: np.ndarray) -> str:
+    figure = Figure(figsize=(10.8, 4.6), layout="constrained")
+    axes = figure.subplots(2, 3).ravel()
+    for ax in axes[len(chosen) :]:
+        ax.set_axis_off()
+    figures.draw_distributions(
+        axes[: len(chosen)],
+        evidence.distribution[chosen.tolist()],
+        evidence.y[chosen],
+        target=evidence.target,
+    )
+    return figures.address_of(figure)
+
+
+def _shares(intervals: list[tuple[Any, Any]], y: Array) -> Array:
+    return np.array(
+        [metrics.covered(lower, upper, y).mean().item() for lower, upper in intervals]
+    )
