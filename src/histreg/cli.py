@@ -30,7 +30,14 @@ from sklearn.preprocessing import OneHotEncoder
 
 from histreg import tables, theory
 from histreg._checks import check_fraction
-from histreg.evaluation import Parts, Scores, parts_of, scores_of, scores_of_point
+from histreg.evaluation import (
+    Parts,
+    Scores,
+    parts_of,
+    scores_of,
+    scores_of_point,
+    shown_number,
+)
 from histreg.model_files import DESCRIPTION
 from histreg.objectives import LOSSES
 from histreg.regressor import HistogramRegressor
@@ -480,13 +487,8 @@ def _print_scores(rows: dict[str, Scores], n: int, target: str) -> None:
     for name, scores in rows.items():
         shown.add_row(
             name,
-            *map(_shown, (scores.mae, scores.rmse, scores.crps)),
+            *map(shown_number, (scores.mae, scores.rmse, scores.crps)),
             f"{100 * scores.coverage:.1f} %",
-            _shown(scores.width),
+            shown_number(scores.width),
         )
     Console().print(shown)
-
-
-def _shown(value: float) -> str:
-    """Return a number as people write it: four digits, or all before the point."""
-    return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.4g}"

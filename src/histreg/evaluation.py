@@ -60,7 +60,12 @@ def scores_of_point(
     )
 
 
-def normal_crps(error: Tensor, sigma: float) -> Tensor:
+def shown_number(value: float) -> str:
+    """Return a number as people write it: four digits, or all before the point."""
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.4g}"
+
+
+def normal_crps(error: Tensor, sigma: float | Tensor) -> Tensor:
     r"""Return the CRPS of normal distributions, (...) -> (...).
 
     .. math:: \sigma (z (2 \Phi(z) - 1) + 2 \varphi(z) - 1 / \sqrt{\pi})

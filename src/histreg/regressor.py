@@ -52,6 +52,7 @@ OUTPUT_TYPES = ("mean", "median", "mode", "quantiles")
 DECILES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 SHARPENING_EPOCHS, SHARPENING_PATIENCE = 20, 4
 ON_TARGETS = ("brier", "histogram")  # losses that smoothing concerns
+MOST_EMBEDDED = 128  # columns, see docs/regressor.md
 FEWEST_JUDGES = 5  # validation rows, below which their loss tells nothing
 
 
@@ -70,8 +71,10 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     activation : {"relu", "gelu", "silu", "tanh"}
     dropout : float in [0, 1)
         After each hidden layer.
-    embedding_width : int
+    embedding_width : int or "auto"
         Length of the periodic embedding of each number; 0 takes numbers as they are.
+        ``"auto"`` is 8 for up to 128 columns, and 0 for more, where embeddings cost
+        much and did harm.
     loss : str
         ``"histogram"`` (the histogram loss), or for comparison on the same network:
         ``"brier"``, ``"crps"``, ``"softmax_mean_l2"``, ``"softmax_mean_l1"``,
@@ -173,7 +176,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         *,
         activation: str = "relu",
         dropout: float = 0.1,
-        embedding_width: int = 8,
+        embedding_width: int | str = "auto",
         loss: str = "histogram",
         target: str | TargetProbs = "gaussian",
         n_bins: int = 100,
@@ -600,7 +603,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             checked_bins(self.bins)
         for size in self.hidden_layer_sizes:
             check_count("hidden_layer_sizes", size, at_least=1)
-        check_count("embedding_width", self.embedding_width, at_least=0)
+        if self.embedding_width != "auto":
+            check_count("embedding_width", self.embedding_width, at_least=0)  # type: ignore[arg-type]
         check_count("n_estimators", self.n_estimators, at_least=1)
         check_count("max_iter", self.max_iter, at_least=1)
         check_count("n_iter_no_change", self.n_iter_no_change, at_least=1)
@@ -763,12 +767,15 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         shape = (self.n_estimators, scaling.n_outputs, codes.n_codes)
         if self.backbone is not None:
             return CopiedBody(self.backbone, *shape)
+        width = self.embedding_width
+        if width == "auto":
+            width = 8 if scaling.n_outputs <= MOST_EMBEDDED else 0
         return TabularBody(
             *shape,
             hidden_layer_sizes=tuple(self.hidden_layer_sizes),
             activation=self.activation,
             dropout=self.dropout,
-            embedding_width=self.embedding_width,
+            embedding_width=int(width),
         )
 
     def _device(self) -> torch.device:

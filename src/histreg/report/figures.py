@@ -61,6 +61,7 @@ def draw_distributions(
         room = (wide[1, i] - wide[0, i]) * 0.05
         ax.set_xlim(min(wide[0, i], y[i]) - room, max(wide[1, i], y[i]) + room)
         ax.set_yticks([])
+        ax.locator_params(axis="x", nbins=4)
         ax.set_xlabel(target)
 
 

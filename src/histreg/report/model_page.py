@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from histreg import metrics
 from histreg.distribution import Histogram
-from histreg.evaluation import Scores, scores_of
+from histreg.evaluation import Scores, scores_of, shown_number
 from histreg.report import figures
 from histreg.report.figures import Array
 
@@ -75,7 +75,7 @@ def write_page(evidence: Evidence, path: Path) -> None:
     template = resources.files("histreg.report") / "model_page.html"
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     html = environment.from_string(template.read_text(encoding="utf-8")).render(
-        evidence=evidence, pictures=_pictures(evidence)
+        evidence=evidence, pictures=_pictures(evidence), shown_number=shown_number
     )
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:

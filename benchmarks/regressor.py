@@ -1,0 +1,455 @@
+"""HistogramRegressor beside its peers: errors, CRPS, coverage and time on real tables.
+
+Every method sees the same rows. The rows of each set are cut into eight parts by one
+shuffle. Parts 0, 1 and 2 are the test rows of the three seeds, the other seven of
+eight the training rows; what is a default in histreg was chosen on parts 3 to 7 alone
+(``--rows development``: learn on three quarters of them, test on the last).
+
+Methods that predict one number get the distribution of their residuals in five-fold
+cross-validation on the training rows; those that predict quantiles are scored by twice
+the mean pinball loss at 20 levels, which is their CRPS by the midpoint rule. One run
+after the other, all cores. Each run is a line of the results file; runs that are
+there are not repeated, so the benchmark may be stopped and started again.
+
+    HISTREG_DATA=... python benchmarks/regressor.py --out results.jsonl
+    python benchmarks/regressor.py --out results.jsonl --table
+
+Peers: ngboost, catboost, pytabkit (only timed), installed for the benchmark only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import time
+import warnings
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from sklearn.datasets import load_diabetes, make_friedman1
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.model_selection import KFold, cross_val_predict
+from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from histreg import HistogramRegressor
+
+N_PARTS, N_SEEDS = 8, 3
+COVERAGES = (0.5, 0.8, 0.9, 0.95)
+LEVELS = (2 * np.arange(20) + 1) / 40  # midpoints: 0.025, 0.075, ..., 0.975
+Prediction = dict[str, Any]
+
+
+# ---- data sets: name -> X, y
+
+
+def pole(data: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Pole telecommunication, PMLB 201_pol: 15,000 rows, eleven distinct targets."""
+    table = pd.read_csv(data / "pole/201_pol.tsv.gz", sep="\t")
+    return table.drop(columns="target").to_numpy(float), table["target"].to_numpy(float)
+
+
+def bike(data: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Hourly bike hire, UCI 275, without the parts that add up to the target."""
+    table = pd.read_csv(data / "bike/hour.csv")
+    y = table.pop("cnt")
+    left_out = ["instant", "dteday", "casual", "registered"]
+    return table.drop(columns=left_out).to_numpy(float), y.to_numpy(float)
+
+
+def california(data: Path) -> tuple[np.ndarray, np.ndarray]:
+    """California house prices in dollars, PMLB 537_houses."""
+    table = pd.read_csv(data / "california/537_houses.tsv.gz", sep="\t")
+    return table.drop(columns="target").to_numpy(float), table["target"].to_numpy(float)
+
+
+def ct(data: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Axial place of CT slices, UCI 206: a random fifth of the rows."""
+    table = pd.read_csv(data / "ct/slice_localization_data.csv.gz")
+    table = table.sample(frac=0.2, random_state=0)
+    y = table.pop("reference")
+    return table.drop(columns="patientId").to_numpy(float), y.to_numpy(float)
+
+
+def diabetes(_: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Progression of diabetes, 442 rows, in scikit-learn."""
+    return load_diabetes(return_X_y=True)
+
+
+def song(data: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Year of a song, UCI 203: 7,000 of its rows."""
+    table = pd.read_csv(data / "song/YearPredictionMSD-7000.txt.gz", header=None)
+    y = table.pop(0)
+    return table.to_numpy(float), y.to_numpy(float)
+
+
+def friedman(_: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Friedman's first function with normal noise of standard deviation 1."""
+    return make_friedman1(4000, noise=1.0, random_state=0)
+
+
+DATA_SETS: dict[str, Callable[[Path], tuple[np.ndarray, np.ndarray]]] = {
+    each.__name__: each for each in (pole, bike, california, ct, diabetes)
+}
+SMOOTHING_SETS = {**DATA_SETS, song.__name__: song, friedman.__name__: friedman}
+
+
+# ---- methods: name -> fit on rows, predict for others
+
+
+def histogram(**options: Any) -> Callable[..., Prediction]:
+    """Return our method; with ``calibrate=0.15``, that share of rows is not learnt."""
+    share = options.pop("calibrate", 0.0)
+
+    def run(X: np.ndarray, y: np.ndarray, X_test: np.ndarray, seed: int) -> Prediction:
+        n_learnt = round(len(y) * (1 - share))
+        started = time.perf_counter()
+        model = HistogramRegressor(random_state=seed, **options)
+        model.fit(X[:n_learnt], y[:n_learnt])
+        fit_s = time.perf_counter() - started
+        found = {"fit_s": fit_s, "point": model.predict(X_test)}
+        if options.get("loss") in ("l2", "l1"):
+            return found  # one number, compared by its errors
+        if share:
+            model.calibrate(X[n_learnt:], y[n_learnt:])
+        found["distribution"] = model.predict_dist(X_test)
+        found["median"] = model.predict(X_test, "median")
+        found["intervals"] = {c: model.predict_interval(X_test, c) for c in COVERAGES}
+        return found
+
+    return run
+
+
+def numbers(make: Callable[[int], Any]) -> Callable[..., Prediction]:
+    """Return a method that predicts one number, with its residuals around it."""
+
+    def run(X: np.ndarray, y: np.ndarray, X_test: np.ndarray, seed: int) -> Prediction:
+        started = time.perf_counter()
+        model = make(seed).fit(X, y)
+        fit_s = time.perf_counter() - started
+        folds = KFold(5, shuffle=True, random_state=seed)
+        residuals = y - cross_val_predict(make(seed), X, y, cv=folds)
+        return {
+            "fit_s": fit_s,
+            "point": model.predict(X_test),
+            "residuals": np.sort(residuals),
+        }
+
+    return run
+
+
+def quantile_boosting(
+    X: np.ndarray, y: np.ndarray, X_test: np.ndarray, seed: int
+) -> Prediction:
+    """One HistGradientBoosting model per level."""
+    started = time.perf_counter()
+    models = [
+        HistGradientBoostingRegressor(
+            loss="quantile", quantile=level, random_state=seed
+        ).fit(X, y)
+        for level in LEVELS
+    ]
+    fit_s = time.perf_counter() - started
+    found = np.stack([model.predict(X_test) for model in models], axis=1)
+    return {"fit_s": fit_s, "quantiles": np.sort(found, axis=1)}
+
+
+def catboost_quantiles(
+    X: np.ndarray, y: np.ndarray, X_test: np.ndarray, seed: int
+) -> Prediction:
+    """CatBoost with all levels in one model."""
+    from catboost import CatBoostRegressor
+
+    started = time.perf_counter()
+    levels = ",".join(f"{level:g}" for level in LEVELS)
+    model = CatBoostRegressor(
+        loss_function=f"MultiQuantile:alpha={levels}",
+        random_seed=seed,
+        verbose=False,
+        allow_writing_files=False,
+    ).fit(X, y)
+    fit_s = time.perf_counter() - started
+    return {"fit_s": fit_s, "quantiles": np.sort(model.predict(X_test), axis=1)}
+
+
+def catboost_model(seed: int) -> Any:
+    """CatBoost as it comes."""
+    from catboost import CatBoostRegressor
+
+    return CatBoostRegressor(random_seed=seed, verbose=False, allow_writing_files=False)
+
+
+def ngboost(X: np.ndarray, y: np.ndarray, X_test: np.ndarray, seed: int) -> Prediction:
+    """NGBoost as it comes: normal distributions, 500 trees deep."""
+    from ngboost import NGBRegressor
+
+    started = time.perf_counter()
+    model = NGBRegressor(random_state=seed, verbose=False).fit(X, y)
+    fit_s = time.perf_counter() - started
+    predicted = model.pred_dist(X_test)
+    return {
+        "fit_s": fit_s,
+        "point": predicted.loc,
+        "normal": (predicted.loc, predicted.scale),
+    }
+
+
+def realmlp(X: np.ndarray, y: np.ndarray, X_test: np.ndarray, seed: int) -> Prediction:
+    """Pytabkit's RealMLP with its tuned defaults, for its time and errors."""
+    from pytabkit import RealMLP_TD_Regressor
+
+    started = time.perf_counter()
+    model = RealMLP_TD_Regressor(random_state=seed, device="cpu", verbosity=0)
+    model.fit(X, y)
+    fit_s = time.perf_counter() - started
+    return {"fit_s": fit_s, "point": model.predict(X_test)}
+
+
+METHODS: dict[str, Callable[..., Prediction]] = {
+    "histreg": histogram(),
+    "histreg x 4": histogram(n_estimators=4),
+    "histreg, calibrated": histogram(calibrate=0.15),
+    "histreg, l2": histogram(loss="l2"),
+    "histreg, not sharpened": histogram(final_sigma_in_bins=None),
+    "HistGradientBoosting": numbers(
+        lambda seed: HistGradientBoostingRegressor(random_state=seed)
+    ),
+    "HistGradientBoosting, quantiles": quantile_boosting,
+    "CatBoost": numbers(catboost_model),
+    "CatBoost, quantiles": catboost_quantiles,
+    "NGBoost": ngboost,
+    "MLPRegressor": numbers(
+        lambda seed: make_pipeline(StandardScaler(), MLPRegressor(random_state=seed))
+    ),
+    "RealMLP": realmlp,
+}
+
+
+# ---- scores
+
+
+def scores(found: Prediction, y: np.ndarray) -> dict[str, float]:
+    """Return the scores of a prediction, whatever form it has."""
+    result = {"fit_s": found["fit_s"]}
+    point = found.get("point")
+    if point is None:  # the mean of the quantiles, and their median
+        point = found["quantiles"].mean(axis=1)
+        found["median"] = np.median(found["quantiles"], axis=1)
+    result["mae"] = float(np.abs(point - y).mean())
+    result["rmse"] = float(np.sqrt(((point - y) ** 2).mean()))
+    if "median" in found:
+        result["mae_of_median"] = float(np.abs(found["median"] - y).mean())
+    if "distribution" in found:
+        result["crps"] = found["distribution"].crps(torch.tensor(y)).mean().item()
+        intervals = found["intervals"]
+    elif "quantiles" in found:
+        result["crps"] = quantile_crps(found["quantiles"], y)
+        intervals = {
+            c: tuple(
+                at_level(found["quantiles"], a) for a in ((1 - c) / 2, (1 + c) / 2)
+            )
+            for c in COVERAGES
+        }
+    elif "residuals" in found:
+        result["crps"] = residual_crps(point, found["residuals"], y)
+        intervals = {
+            c: tuple(
+                point + np.quantile(found["residuals"], a)
+                for a in ((1 - c) / 2, (1 + c) / 2)
+            )
+            for c in COVERAGES
+        }
+    elif "normal" in found:
+        from histreg.evaluation import normal_crps
+
+        loc, scale = (torch.tensor(each) for each in found["normal"])
+        result["crps"] = normal_crps(loc - torch.tensor(y), scale).mean().item()
+        normal = torch.distributions.Normal(loc, scale)
+        intervals = {
+            c: tuple(
+                normal.icdf(torch.tensor(a, dtype=torch.float64)).numpy()
+                for a in ((1 - c) / 2, (1 + c) / 2)
+            )
+            for c in COVERAGES
+        }
+    else:
+        return result
+    for c, (lower, upper) in intervals.items():
+        result[f"coverage_{100 * c:g}"] = float(((lower <= y) & (y <= upper)).mean())
+        result[f"width_{100 * c:g}"] = float((upper - lower).mean())
+    return result
+
+
+def quantile_crps(quantiles: np.ndarray, y: np.ndarray) -> float:
+    """Return twice the mean pinball loss over the levels."""
+    short = y[:, None] - quantiles
+    return float(2 * np.maximum(LEVELS * short, (LEVELS - 1) * short).mean())
+
+
+def residual_crps(point: np.ndarray, residuals: np.ndarray, y: np.ndarray) -> float:
+    """Return the exact CRPS of the residuals (sorted) around each point."""
+    n = len(residuals)
+    # E|R - e| - E|R - R'| / 2, with prefix sums over the sorted residuals.
+    error = y - point
+    below = np.searchsorted(residuals, error)
+    sums = np.concatenate([[0.0], np.cumsum(residuals)])
+    first = (error * (2 * below - n) - 2 * sums[below] + sums[-1]) / n
+    second = np.sum((2 * np.arange(1, n + 1) - n - 1) * residuals) / n**2
+    return float((first - second).mean())
+
+
+def at_level(quantiles: np.ndarray, level: float) -> np.ndarray:
+    """Return the quantile at a level by interpolation between those there are."""
+    place = np.clip(np.interp(level, LEVELS, np.arange(len(LEVELS))), 0, None)
+    low = int(place)
+    high = min(low + 1, len(LEVELS) - 1)
+    return quantiles[:, low] + (place - low) * (quantiles[:, high] - quantiles[:, low])
+
+
+# ---- running
+
+
+def rows_of(n: int, seed: int, rows: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows to learn from and those to test on."""
+    shuffle = KFold(N_PARTS, shuffle=True, random_state=0).split(np.arange(n))
+    parts = [part for _, part in shuffle]
+    generator = np.random.default_rng(seed)
+    if rows == "test":
+        learnt = np.concatenate(parts[:seed] + parts[seed + 1 :])
+        return generator.permutation(learnt), parts[seed]
+    seen = generator.permutation(np.concatenate(parts[N_SEEDS:]))
+    n_learnt = round(0.75 * len(seen))
+    return seen[:n_learnt], seen[n_learnt:]
+
+
+def commit() -> str:
+    """Return the commit of the code, marked if it was changed since."""
+    try:
+        said = subprocess.run(
+            ["git", "describe", "--always", "--dirty"],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=Path(__file__).parent,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return said.stdout.strip()
+
+
+def record(name: str, method: str, seed: int, rows: str, data: Path) -> dict[str, Any]:
+    """Run a method on a set, and return all there is to know about it."""
+    X, y = SMOOTHING_SETS[name](data)
+    learnt, tested = rows_of(len(y), seed, rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of peers about their convergence
+        found = METHODS[method](X[learnt], y[learnt], X[tested], seed)
+    packages = ["histreg", "torch", "scikit-learn", "numpy"]
+    return {
+        "set": name,
+        "method": method,
+        "seed": seed,
+        "rows": rows,
+        "n_learnt": len(learnt),
+        "n_tested": len(tested),
+        **scores(found, y[tested]),
+        "commit": commit(),
+        "python": platform.python_version(),
+        "versions": {package: version(package) for package in packages},
+        "threads": torch.get_num_threads(),
+        "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+
+
+def main() -> None:
+    """Run what is missing, or print the table of what is there."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--sets", nargs="*", default=list(DATA_SETS))
+    parser.add_argument("--methods", nargs="*", default=list(METHODS))
+    parser.add_argument("--seeds", nargs="*", type=int, default=list(range(N_SEEDS)))
+    parser.add_argument("--rows", choices=("test", "development"), default="test")
+    parser.add_argument("--table", action="store_true", help="only print the table")
+    arguments = parser.parse_args()
+    done = []
+    if arguments.out.exists():
+        done = [json.loads(line) for line in arguments.out.read_text().splitlines()]
+    if arguments.table:
+        print(table(done, arguments.rows))
+        return
+    data = Path(os.environ.get("HISTREG_DATA", ""))
+    have = {(r["set"], r["method"], r["seed"], r["rows"]) for r in done}
+    wanted = [
+        (name, method, seed, arguments.rows)
+        for seed in arguments.seeds
+        for name in arguments.sets
+        for method in arguments.methods
+    ]
+    missing = [run for run in wanted if run not in have]
+    for i, run in enumerate(missing, start=1):
+        found = record(*run, data)
+        with arguments.out.open("a") as file:
+            file.write(json.dumps(found) + "\n")
+        print(
+            f"{i}/{len(missing)} {run[0]:10s} {run[1]:32s} seed {run[2]}: "
+            f"MAE {found['mae']:.5g}, CRPS {found.get('crps', np.nan):.5g}, "
+            f"{found['fit_s']:.1f} s",
+            flush=True,
+        )
+
+
+def table(records: list[dict[str, Any]], rows: str) -> str:
+    """Return the means over seeds as Markdown, one table per set."""
+    frame = pd.DataFrame([r for r in records if r["rows"] == rows])
+    columns = {
+        "mae": "MAE",
+        "mae_of_median": "MAE of the median",
+        "rmse": "RMSE",
+        "crps": "CRPS",
+        "coverage_50": "50 %",
+        "coverage_80": "80 %",
+        "coverage_90": "90 %",
+        "coverage_95": "95 %",
+        "width_90": "90 % width",
+        "fit_s": "fit, s",
+        "seed": "seeds",
+    }
+    parts = []
+    for name, group in frame.groupby("set", sort=False):
+        means = group.groupby("method", sort=False).mean(numeric_only=True)
+        means["seed"] = group.groupby("method").size()
+        lines = [
+            f"### {name}, {int(group.n_learnt.iloc[0]):,} rows to learn from",
+            "",
+            "| method | " + " | ".join(columns.values()) + " |",
+            "|---" * (len(columns) + 1) + "|",
+        ]
+        for method, mean in means.iterrows():
+            cells = [shown(mean.get(column), column) for column in columns]
+            lines.append(f"| {method} | " + " | ".join(cells) + " |")
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def shown(value: float | None, column: str) -> str:
+    """Return a number for the table, or a dash."""
+    if value is None or np.isnan(value):
+        return "-"
+    if column.startswith("coverage"):
+        return f"{value:.3f}"
+    if column == "seed":
+        return f"{value:.0f}"
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+
+
+if __name__ == "__main__":
+    main()
