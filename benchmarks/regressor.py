@@ -116,15 +116,24 @@ def histogram(**options: Any) -> Callable[..., Prediction]:
         model = HistogramRegressor(random_state=seed, **options)
         model.fit(X[:n_learnt], y[:n_learnt])
         fit_s = time.perf_counter() - started
-        found = {"fit_s": fit_s, "point": model.predict(X_test)}
-        if options.get("loss") in ("l2", "l1"):
-            return found  # one number, compared by its errors
+        if options.get("loss") in ("l2", "l1"):  # compared by its errors
+            return {"fit_s": fit_s, "point": model.predict(X_test)}
         if share:
             model.calibrate(X[n_learnt:], y[n_learnt:])
-        found["distribution"] = model.predict_dist(X_test)
-        found["median"] = model.predict(X_test, "median")
-        found["intervals"] = {c: model.predict_interval(X_test, c) for c in COVERAGES}
+        found = read(model, X_test) | {"fit_s": fit_s}
+        if not share and not options:
+            # The first readout, on smoothed targets, before the second replaced it.
+            model.model_.sharp = None
+            found["also"] = {"histreg, not sharpened": read(model, X_test)}
         return found
+
+    def read(model: HistogramRegressor, X: np.ndarray) -> Prediction:
+        return {
+            "point": model.predict(X),
+            "median": model.predict(X, "median"),
+            "distribution": model.predict_dist(X),
+            "intervals": {c: model.predict_interval(X, c) for c in COVERAGES},
+        }
 
     return run
 
@@ -219,7 +228,6 @@ METHODS: dict[str, Callable[..., Prediction]] = {
     "histreg x 4": histogram(n_estimators=4),
     "histreg, calibrated": histogram(calibrate=0.15),
     "histreg, l2": histogram(loss="l2"),
-    "histreg, not sharpened": histogram(final_sigma_in_bins=None),
     "HistGradientBoosting": numbers(
         lambda seed: HistGradientBoostingRegressor(random_state=seed)
     ),
@@ -239,7 +247,7 @@ METHODS: dict[str, Callable[..., Prediction]] = {
 
 def scores(found: Prediction, y: np.ndarray) -> dict[str, float]:
     """Return the scores of a prediction, whatever form it has."""
-    result = {"fit_s": found["fit_s"]}
+    result = {name: found[name] for name in ("fit_s",) if name in found}
     point = found.get("point")
     if point is None:  # the mean of the quantiles, and their median
         point = found["quantiles"].mean(axis=1)
@@ -346,7 +354,9 @@ def commit() -> str:
     return said.stdout.strip()
 
 
-def record(name: str, method: str, seed: int, rows: str, data: Path) -> dict[str, Any]:
+def records(
+    name: str, method: str, seed: int, rows: str, data: Path
+) -> list[dict[str, Any]]:
     """Run a method on a set, and return all there is to know about it."""
     X, y = SMOOTHING_SETS[name](data)
     learnt, tested = rows_of(len(y), seed, rows)
@@ -354,20 +364,23 @@ def record(name: str, method: str, seed: int, rows: str, data: Path) -> dict[str
         warnings.simplefilter("ignore")  # of peers about their convergence
         found = METHODS[method](X[learnt], y[learnt], X[tested], seed)
     packages = ["histreg", "torch", "scikit-learn", "numpy"]
-    return {
+    known = {
         "set": name,
-        "method": method,
         "seed": seed,
         "rows": rows,
         "n_learnt": len(learnt),
         "n_tested": len(tested),
-        **scores(found, y[tested]),
         "commit": commit(),
         "python": platform.python_version(),
         "versions": {package: version(package) for package in packages},
         "threads": torch.get_num_threads(),
         "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
+    each = {method: found, **found.pop("also", {})}
+    return [
+        {"method": name, **scores(prediction, y[tested]), **known}
+        for name, prediction in each.items()
+    ]
 
 
 def main() -> None:
@@ -396,9 +409,10 @@ def main() -> None:
     ]
     missing = [run for run in wanted if run not in have]
     for i, run in enumerate(missing, start=1):
-        found = record(*run, data)
+        lines = records(*run, data)
         with arguments.out.open("a") as file:
-            file.write(json.dumps(found) + "\n")
+            file.write("".join(json.dumps(line) + "\n" for line in lines))
+        found = lines[0]
         print(
             f"{i}/{len(missing)} {run[0]:10s} {run[1]:32s} seed {run[2]}: "
             f"MAE {found['mae']:.5g}, CRPS {found.get('crps', np.nan):.5g}, "
