@@ -34,6 +34,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.datasets import load_diabetes, make_friedman1
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.model_selection import KFold, cross_val_predict
@@ -197,6 +198,14 @@ def catboost_model(seed: int) -> Any:
     return CatBoostRegressor(random_seed=seed, verbose=False, allow_writing_files=False)
 
 
+def scaled_mlp(seed: int) -> Any:
+    """Return scikit-learn's MLPRegressor with what it needs: X and y standardised."""
+    return TransformedTargetRegressor(
+        make_pipeline(StandardScaler(), MLPRegressor(random_state=seed)),
+        transformer=StandardScaler(),
+    )
+
+
 def ngboost(X: np.ndarray, y: np.ndarray, X_test: np.ndarray, seed: int) -> Prediction:
     """NGBoost as it comes: normal distributions, 500 trees deep."""
     from ngboost import NGBRegressor
@@ -235,9 +244,7 @@ METHODS: dict[str, Callable[..., Prediction]] = {
     "CatBoost": numbers(catboost_model),
     "CatBoost, quantiles": catboost_quantiles,
     "NGBoost": ngboost,
-    "MLPRegressor": numbers(
-        lambda seed: make_pipeline(StandardScaler(), MLPRegressor(random_state=seed))
-    ),
+    "MLPRegressor": numbers(scaled_mlp),
     "RealMLP": realmlp,
 }
 

@@ -15,23 +15,38 @@ TESTS = Path(__file__).parent
 
 # Imports point down this list only; names on one line do not know each other.
 LAYERS = [
+    {"__main__"},
+    {"cli"},
+    {"report"},
+    {"evaluation", "regressor", "tables"},
+    {"model_files", "onnx_files"},
+    {"model"},
+    {"training"},
+    {"conformal", "objectives", "networks", "columns"},
     {"heads", "losses"},
     {"cross_entropy", "metrics", "theory"},
     {"distribution", "targets"},
     {"bins"},
     {"_checks"},
 ]
-MODULES = sorted(path.stem for path in SOURCE.glob("*.py") if path.stem != "__init__")
+PARTS = [path for path in SOURCE.rglob("*.py") if path.name != "__init__.py"]
+PACKAGES = {path.parent.name for path in SOURCE.glob("*/__init__.py")}
+MODULES = sorted(path.stem for path in PARTS if path.parent == SOURCE)
 
 
-def level(module: str) -> int:
-    return next(i for i, layer in enumerate(LAYERS) if module in layer)
+def level(name: str) -> int:
+    return next(i for i, layer in enumerate(LAYERS) if name in layer)
 
 
-def imported_by(module: str) -> set[str]:
-    """Return the modules of the package that a module imports."""
+def name_of(part: Path) -> str:
+    """Return a module's own name, or that of the package it belongs to."""
+    return part.stem if part.parent == SOURCE else part.parent.name
+
+
+def imported_by(part: Path) -> set[str]:
+    """Return the modules and packages of histreg that a file imports."""
     found = set()
-    for node in ast.walk(ast.parse((SOURCE / f"{module}.py").read_text())):
+    for node in ast.walk(ast.parse(part.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module:
             parts = node.module.split(".")
             if parts[0] == "histreg":
@@ -44,18 +59,20 @@ def imported_by(module: str) -> set[str]:
 
 
 def test_every_module_has_its_place():
-    assert set(MODULES) == set().union(*LAYERS)
+    assert set(MODULES) | PACKAGES == set().union(*LAYERS)
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_imports_point_downwards(module):
-    for other in imported_by(module):
-        assert level(other) > level(module), f"{module} must not import {other}"
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.stem)
+def test_imports_point_downwards(part):
+    name = name_of(part)
+    for other in imported_by(part) - ({name} if name in PACKAGES else set()):
+        assert level(other) > level(name), f"{name} must not import {other}"
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_every_module_has_its_test_file(module):
-    assert (TESTS / f"test_{module.lstrip('_')}.py").exists()
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.stem)
+def test_every_module_has_its_test_file(part):
+    folder = TESTS if part.parent == SOURCE else TESTS / part.parent.name
+    assert (folder / f"test_{part.stem.strip('_')}.py").exists()
 
 
 def run(code: str, **environment: str) -> str:
@@ -76,6 +93,16 @@ def test_the_import_brings_no_heavy_libraries():
     assert run(code) == "[]"
 
 
+def test_only_the_regressor_and_the_command_line_know_scikit_learn():
+    knowing = {part.stem for part in PARTS if "sklearn" in part.read_text()}
+    assert knowing == {"regressor", "cli"}
+
+
+def test_an_unknown_name_is_refused_as_python_does():
+    with pytest.raises(AttributeError, match="has no attribute 'nope'"):
+        histreg.nope  # noqa: B018
+
+
 def test_the_import_has_no_side_effects():
     code = """
 import random, numpy, torch
@@ -94,13 +121,14 @@ def test_the_public_door_is_open():
         assert hasattr(histreg, name)
     public = {name for name in vars(histreg) if not name.startswith("_")}
     # Submodules that others import show up too; they are no part of the door.
-    assert public - set(histreg.__all__) <= set(MODULES)
+    assert public - set(histreg.__all__) <= {*MODULES, "TYPE_CHECKING"}
     assert set(histreg.__all__) == {
         "PRESETS",
         "Bins",
         "Histogram",
         "HistogramHead",
         "HistogramLoss",
+        "HistogramRegressor",
         "losses",
         "metrics",
         "targets",

@@ -25,6 +25,7 @@ from histreg._checks import check_choice, check_fraction
 from histreg.distribution import Histogram
 
 METHODS = ("central", "shortest")
+HAIR = 1e-12  # in probability
 
 
 def scores(
@@ -78,8 +79,10 @@ def interval(
     if math.isinf(t):
         return torch.full_like(lower, -math.inf), torch.full_like(upper, math.inf)
     middle = (lower + upper) / 2
-    start = torch.minimum(lower - t, middle).clamp(min=0)
-    end = torch.maximum(upper + t, middle).clamp(max=1)
+    # A hair wider, so that the row whose score is t is inside despite rounding, and a
+    # y in a gap without mass, where the cdf is flat, is not cut off.
+    start = torch.minimum(lower - t - HAIR, middle).clamp(min=0)
+    end = torch.maximum(upper + t + HAIR, middle).clamp(max=1)
     bins = distribution.bins
     # The quantile at level 0 is where the mass begins, that of 1 where it ends; an
     # interval of all levels is all of the bins.

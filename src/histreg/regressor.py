@@ -533,7 +533,10 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                 "backbone must be given for a model that was fitted with one, and for "
                 f"no other, got backbone={backbone!r}"
             )
-        model = cls(**described["options"])
+        options = described["options"]
+        for name in ("hidden_layer_sizes", "y_range"):  # JSON has lists alone
+            options[name] = options[name] and tuple(options[name])
+        model = cls(**options)
         model.backbone = backbone
 
         def objective_for(
@@ -675,12 +678,9 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         return table, ("number",) * numbers.shape[1]
 
     def _checked_y(self, y: Any) -> NDArray[np.float64]:  # (n,) or (n, m)
-        y = check_array(
+        return check_array(
             y, dtype=np.float64, ensure_2d=False, input_name="y", estimator=self
         )
-        if y.ndim not in (1, 2):
-            raise ValueError(f"y must have shape (n,) or (n, m), got shape {y.shape}")
-        return y
 
     def _start(self, data: _Training) -> None:
         """Learn columns and bins, and draw the first weights."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,7 +14,8 @@ from torch import Tensor, nn
 from histreg.networks import Stack
 
 
-class Rows(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Rows:
     """Rows in memory, all on one device."""
 
     inputs: tuple[Tensor, ...]  # each (n, ...)
@@ -51,6 +52,8 @@ class Settings:
         evaluated and kept; 0 keeps the weights themselves.
     patience : int
         Epochs without a better validation loss after which to stop.
+    fewest_steps : int
+        An epoch of fewer steps goes over the rows several times, as often as fits.
     """
 
     n_epochs: int = 200
@@ -59,6 +62,7 @@ class Settings:
     weight_decay: float = 1e-2
     averaging: float = 0.995
     patience: int = 20
+    fewest_steps: int = 8
 
 
 @dataclass(frozen=True)
@@ -126,8 +130,7 @@ def train(
         for number in range(1, settings.n_epochs + 1):
             network.train()
             losses = []
-            shuffled = learns[torch.randperm(len(learns)).to(learns.device)]
-            for index in shuffled.split(settings.batch_size):
+            for index in _batches(learns, settings):
                 batch = rows.at(index)
                 weight = batch.weight * ~held_out[:, index]  # (M, b)
                 each = measure.loss(network(*batch.inputs), batch.y)  # (M, b)
@@ -162,6 +165,14 @@ def train(
         best.restore()
         network.eval()
     return history
+
+
+def _batches(rows: Tensor, settings: Settings) -> Iterator[Tensor]:
+    """Yield the row numbers of each step of an epoch."""
+    steps_a_pass = -(-len(rows) // settings.batch_size)
+    for _ in range(max(1, settings.fewest_steps // max(1, steps_a_pass))):
+        shuffled = rows[torch.randperm(len(rows)).to(rows.device)]
+        yield from shuffled.split(settings.batch_size)
 
 
 def optimizer_of(module: nn.Module, settings: Settings) -> torch.optim.Optimizer:

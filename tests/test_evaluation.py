@@ -1,0 +1,78 @@
+"""Scores on held-out rows, and the split that makes them."""
+
+import numpy as np
+import pytest
+import torch
+from scipy.integrate import quad
+from scipy.stats import norm
+
+from histreg import HistogramRegressor
+from histreg.evaluation import (
+    normal_crps,
+    parts_of,
+    scores_of,
+    scores_of_point,
+    shown_number,
+)
+
+
+@pytest.mark.parametrize("error", [0.0, 0.7, -3.0])
+def test_the_crps_of_a_normal_is_its_integral(error):
+    sigma = 1.5
+    # y at 0, the normal around `error`.
+    below, _ = quad(lambda x: norm.cdf(x, error, sigma) ** 2, -30, 0)
+    above, _ = quad(lambda x: norm.sf(x, error, sigma) ** 2, 0, 30)
+    found = normal_crps(torch.tensor(error, dtype=torch.float64), sigma)
+    assert found.item() == pytest.approx(below + above, rel=1e-8)
+
+
+def test_a_point_with_its_residuals_is_scored_as_a_normal():
+    y = norm.ppf((np.arange(2000) + 0.5) / 2000)
+    scores = scores_of_point(np.zeros(2000), y, y)
+    assert scores.mae == pytest.approx(np.sqrt(2 / np.pi), abs=1e-3)
+    assert scores.rmse == pytest.approx(1, abs=2e-3)
+    assert scores.crps == pytest.approx(1 / np.sqrt(np.pi), abs=1e-3)
+    assert scores.coverage == pytest.approx(0.9, abs=2e-3)
+    assert scores.width == pytest.approx(2 * norm.ppf(0.95), abs=5e-3)
+
+
+def test_the_scores_of_a_model_are_those_of_its_predictions():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 2))
+    y = X[:, 0]
+    model = HistogramRegressor((8,), max_iter=3, random_state=0).fit(X, y)
+    scores = scores_of(model, X, y)
+    assert scores.mae == pytest.approx(np.abs(model.predict(X) - y).mean())
+    lower, upper = model.predict_interval(X, 0.9)
+    assert scores.coverage == ((lower <= y) & (y <= upper)).mean()
+    assert scores.width == pytest.approx((upper - lower).mean())
+    assert scores.crps < scores.mae
+    with pytest.raises(ValueError, match="one target can be scored, got 2"):
+        both = np.stack([y, y], axis=1)
+        scores_of(model.fit(X, both), X, both[:, 0])
+
+
+def test_parts_are_disjoint_and_complete():
+    parts = parts_of(101, test=0.2, calibration=0.1, order=None, seed=0)
+    each = (parts.learn, parts.calibrate, parts.test)
+    assert [len(part) for part in each] == [71, 10, 20]
+    assert sorted(np.concatenate(each)) == list(range(101))
+    again = parts_of(101, test=0.2, calibration=0.1, order=None, seed=0)
+    assert np.array_equal(parts.test, again.test)
+
+
+def test_in_an_order_the_last_rows_are_the_test():
+    order = np.arange(10)[::-1]
+    parts = parts_of(10, test=0.3, calibration=0.2, order=order, seed=0)
+    assert parts.test.tolist() == [2, 1, 0] and parts.calibrate.tolist() == [4, 3]
+
+
+@pytest.mark.parametrize("test, calibration", [(0.6, 0.5), (1.0, 0.0), (-0.1, 0.1)])
+def test_fractions_that_leave_nothing_are_refused(test, calibration):
+    with pytest.raises(ValueError, match="add up to less than 1"):
+        parts_of(10, test=test, calibration=calibration, order=None, seed=0)
+
+
+def test_numbers_are_shown_as_people_write_them():
+    shown = {0.123456: "0.1235", 12345.6: "12,346", -2500.0: "-2,500", 1e12: "1e+12"}
+    assert {value: shown_number(value) for value in shown} == shown

@@ -1,0 +1,86 @@
+"""ONNX files say what the model says, in another runtime."""
+
+import json
+
+import numpy as np
+import onnxruntime
+import pandas as pd
+import pytest
+
+from histreg import HistogramRegressor
+
+SMALL = {"hidden_layer_sizes": (16,), "max_iter": 5, "random_state": 0}
+LEVELS = [0.05, 0.5, 0.95]
+
+
+def run(path, **inputs):
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    assert {each.name for each in session.get_inputs()} == set(inputs)
+    names = [each.name for each in session.get_outputs()]
+    found = dict(zip(names, session.run(None, inputs), strict=True))
+    facts = session.get_modelmeta().custom_metadata_map
+    return found, {name: json.loads(fact) for name, fact in facts.items()}
+
+
+def table(n=80):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 3)) * [1, 1e6, 1e-6] + [0, 1e9, 0]
+    X[::5, 1] = np.nan
+    return X, 1e6 + 100 * X[:, 0]
+
+
+@pytest.mark.parametrize("options", [{}, {"n_estimators": 2}])
+def test_mean_and_quantiles_agree_with_onnxruntime(options, tmp_path):
+    X, y = table()
+    model = HistogramRegressor(**SMALL, **options).fit(X, y)
+    model.to_onnx(tmp_path / "m.onnx", LEVELS)
+    for rows in (slice(None), slice(0, 1)):  # any number of rows
+        found, facts = run(tmp_path / "m.onnx", numbers=X[rows])
+        # Products in float32, by other routines.
+        allowed = 1e-5 * (model.bins_.high - model.bins_.low)
+        mean, quantiles = found["mean"][:, 0], found["quantiles"][:, 0]
+        np.testing.assert_allclose(mean, model.predict(X[rows]), rtol=0, atol=allowed)
+        np.testing.assert_allclose(
+            quantiles, model.predict_quantiles(X[rows], LEVELS), rtol=0, atol=allowed
+        )
+    assert facts["alpha"] == LEVELS
+
+
+def test_labels_and_several_targets_agree(tmp_path):
+    X, y = table()
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    frame.insert(1, "kind", np.where(np.arange(80) % 3, "plain", "fancy"))
+    both = np.stack([y, -y], axis=1)
+    model = HistogramRegressor(**SMALL).fit(frame, both)
+    model.to_onnx(tmp_path / "m.onnx", LEVELS)
+    codes = model.model_.codes(frame[["kind"]].to_numpy(dtype=object)).numpy()
+    found, facts = run(tmp_path / "m.onnx", numbers=X, codes=codes)
+    allowed = 1e-5 * (model.bins_[0].high - model.bins_[0].low)
+    np.testing.assert_allclose(
+        found["mean"], model.predict(frame), rtol=0, atol=allowed
+    )
+    np.testing.assert_allclose(
+        found["quantiles"], model.predict_quantiles(frame, LEVELS), rtol=0, atol=allowed
+    )
+    assert facts["labels"] == [["plain", "fancy"]]
+    assert facts["kinds"] == ["number", "label", "number", "number"]
+
+
+def test_one_number_has_a_mean_alone(tmp_path):
+    X, y = table()
+    model = HistogramRegressor(**SMALL, loss="l2").fit(X, y)
+    model.to_onnx(tmp_path / "m.onnx")
+    found, _ = run(tmp_path / "m.onnx", numbers=X)
+    assert list(found) == ["mean"]
+    np.testing.assert_allclose(found["mean"][:, 0], model.predict(X), rtol=1e-9)
+
+
+def test_what_cannot_be_exported_is_refused(tmp_path):
+    X, y = table()
+    path = tmp_path / "m.onnx"
+    with pytest.raises(ValueError, match="to_onnx needs a loss on bins"):
+        HistogramRegressor(**SMALL, loss="mdn").fit(X, y).to_onnx(path)
+    model = HistogramRegressor(**SMALL).fit(X, y)
+    with pytest.raises(ValueError, match=r"alpha must hold levels in \[0, 1\]"):
+        model.to_onnx(path, [1.5])
+    assert not path.exists()

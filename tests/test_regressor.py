@@ -1,0 +1,566 @@
+"""HistogramRegressor: scikit-learn's contract, and promises of its own."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import torch
+from sklearn import set_config
+from sklearn.base import clone
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.datasets import load_diabetes
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from torch import nn
+
+from histreg import Bins, HistogramRegressor, metrics, targets
+from histreg.objectives import LOSSES
+
+SMALL = {"hidden_layer_sizes": (16,), "max_iter": 8, "random_state": 0}
+
+
+def data(n=200, seed=0):
+    """Return y = 10 sin(2 x_0) + x_1 with normal noise of standard deviation 0.5."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, size=(n, 3))
+    return X, 10 * np.sin(2 * X[:, 0]) + X[:, 1] + 0.5 * rng.normal(size=n)
+
+
+def frame(n=200):
+    """Return a table with every kind of column, and its y."""
+    X, y = data(n)
+    rng = np.random.default_rng(1)
+    kind = rng.choice(["plain", "fancy", "rare"], size=n, p=[0.6, 0.35, 0.05])
+    table = pd.DataFrame(X, columns=["a", "b", "c"])
+    table["kind"] = pd.Categorical(kind)
+    table["text"] = rng.choice(["x", "y"], size=n)
+    table.loc[::7, "b"] = np.nan
+    table.loc[::11, "text"] = None
+    return table, y + 5.0 * (kind == "fancy")
+
+
+@parametrize_with_checks(
+    [
+        HistogramRegressor(hidden_layer_sizes=(32,), max_iter=60),
+        HistogramRegressor(
+            hidden_layer_sizes=(32,), max_iter=60, loss="l2", n_estimators=2
+        ),
+    ]
+)
+def test_scikit_learn_has_nothing_to_complain_about(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([HistogramRegressor()])
+def test_scikit_learn_is_content_with_the_defaults(estimator, check):
+    check(estimator)
+
+
+def test_it_learns_the_mean_and_the_spread():
+    X, y = data(2000)
+    model = HistogramRegressor((64, 64), max_iter=60, random_state=0).fit(X, y)
+    X_new, y_new = data(2000, seed=1)
+    assert np.abs(model.predict(X_new) - y_new).mean() < 0.5  # noise alone has 0.4
+    # The noise has a standard deviation of 0.5; the network's own errors add to it.
+    spread = np.sqrt(model.predict_var(X_new)).mean()
+    assert 0.42 < spread < 0.75
+    lower, upper = model.predict_interval(X_new, 0.8)
+    assert 0.74 < ((lower <= y_new) & (y_new <= upper)).mean() < 0.88
+
+
+def test_sharpening_narrows_the_spread_and_leaves_the_mean():
+    X, y = data(2000)
+    X_new, y_new = data(1000, seed=1)
+    model = HistogramRegressor((64, 64), max_iter=40, random_state=0).fit(X, y)
+    sharp = model.predict(X_new), np.sqrt(model.predict_var(X_new)).mean()
+    score = model.predict_dist(X_new).crps(torch.tensor(y_new)).mean()
+    model.model_.sharp = None
+    smooth = model.predict(X_new), np.sqrt(model.predict_var(X_new)).mean()
+    smooth_score = model.predict_dist(X_new).crps(torch.tensor(y_new)).mean()
+    assert sharp[1] < 0.85 * smooth[1] and score < smooth_score
+    assert np.abs(sharp[0] - smooth[0]).mean() < 0.15  # a third of the noise
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_every_loss_learns(loss):
+    X, y = data(500)
+    model = HistogramRegressor((32,), loss=loss, max_iter=40, random_state=0).fit(X, y)
+    # The literal reading of the paper's formula has the wrong mean.
+    assert model.score(X, y) > (0.8 if loss != "softmax_per_bin_l2" else -np.inf)
+    if loss in ("l2", "l1"):
+        with pytest.raises(AttributeError, match="a distribution needs a loss"):
+            model.predict_dist(X)
+    else:
+        assert model.predict_dist(X).batch_shape == (500,)
+
+
+@pytest.mark.parametrize("target", ["one_bin", "uniform", "projected", "callable"])
+def test_every_target_learns(target):
+    X, y = data(500)
+    if target == "callable":
+        target = targets.projected
+    model = HistogramRegressor((32,), target=target, max_iter=40, random_state=0)
+    assert model.fit(X, y).score(X, y) > 0.8
+
+
+def test_an_ensemble_is_the_mixture_of_its_networks():
+    X, y = data()
+    model = HistogramRegressor(**SMALL, n_estimators=3).fit(X, y)
+    d = model.predict_dist(X)
+    table = model._table(X)
+    numbers, codes = model.model_.inputs(table)
+    with torch.no_grad():
+        each = model.model_.sharp(numbers, codes)[:, :, 0].double().softmax(-1)
+    torch.testing.assert_close(d.probs, each.mean(dim=0), rtol=1e-6, atol=1e-9)
+    assert (each[0] - each[1]).abs().max() > 1e-3
+
+
+def test_several_targets_have_their_own_bins_and_results():
+    X, y = data()
+    both = np.stack([y, 1e6 - 1000 * y], axis=1)
+    model = HistogramRegressor((32,), max_iter=40, random_state=0).fit(X, both)
+    assert len(model.bins_) == 2 and model.n_outputs_ == 2
+    assert model.score(X, both) > 0.8
+    assert model.predict(X, "median").shape == (200, 2)
+    assert model.predict_quantiles(X, [0.1, 0.5, 0.9]).shape == (200, 2, 3)
+    assert model.predict_quantiles(X, 0.5).shape == (200, 2)
+    assert model.sample(X, 4).shape == (200, 2, 4)
+    assert model.predict_proba_above(X, [0.0, 1e6]).shape == (200, 2)
+    lower, upper = model.calibrate(X, both).predict_interval(X)
+    assert lower.shape == (200, 2) and (lower <= upper).all()
+    price, _ = model.predict_dist(X)
+    np.testing.assert_allclose(price.mean, model.predict(X)[:, 0])
+
+
+def test_one_column_of_targets_stays_a_column():
+    X, y = data()
+    flat = HistogramRegressor(**SMALL).fit(X, y)
+    column = HistogramRegressor(**SMALL).fit(X, y[:, None])
+    assert flat.predict(X).shape == (200,) and column.predict(X).shape == (200, 1)
+    np.testing.assert_array_equal(flat.predict(X), column.predict(X)[:, 0])
+
+
+def test_all_readings_are_of_one_distribution():
+    X, y = data()
+    model = HistogramRegressor(**SMALL).fit(X, y)
+    d = model.predict_dist(X)
+    for name, expected in {
+        "mean": d.mean,
+        "median": d.median,
+        "mode": d.mode,
+        "quantiles": d.quantiles(np.arange(1, 10) / 10).T,
+    }.items():
+        np.testing.assert_allclose(model.predict(X, name), expected, rtol=1e-12)
+    np.testing.assert_allclose(model.predict_var(X), d.variance)
+    np.testing.assert_allclose(model.predict_proba_above(X, 3.0), 1 - d.cdf(3.0))
+    for method in ("central", "shortest"):
+        for found, end in zip(
+            model.predict_interval(X, 0.8, method), d.interval(0.8, method), strict=True
+        ):
+            np.testing.assert_allclose(found, end)
+    draws = model.sample(X, 4000, random_state=0)
+    assert draws.shape == (200, 4000)
+    # The mean of 4,000 draws, six standard errors of it.
+    allowed = 6 * np.sqrt(model.predict_var(X) / 4000)
+    assert (np.abs(draws.mean(axis=1) - model.predict(X)) < allowed).all()
+    np.testing.assert_array_equal(draws, model.sample(X, 4000, random_state=0))
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6, -1e9])
+def test_an_offset_of_y_does_no_harm(offset):
+    X, y = data(500)
+    options = {"hidden_layer_sizes": (32,), "max_iter": 30, "random_state": 0}
+    plain = HistogramRegressor(**options).fit(X, y).predict(X)
+    moved = HistogramRegressor(**options).fit(X, y + offset).predict(X)
+    # 1e9 carries 1e-7 in float64, and a rounding of targets grows in training.
+    np.testing.assert_allclose(moved - offset, plain, atol=0.05)
+
+
+@pytest.mark.parametrize("loss", ["histogram", "l2"])
+def test_a_constant_y_is_predicted(loss):
+    X, _ = data(50)
+    model = HistogramRegressor(**SMALL | {"max_iter": 60}, loss=loss)
+    found = model.fit(X, np.full(50, 7.5)).predict(X)
+    np.testing.assert_allclose(found, 7.5, atol=0.4)
+
+
+def test_every_kind_of_column_is_learnt():
+    table, y = frame(800)
+    model = HistogramRegressor((64,), max_iter=60, random_state=0).fit(table, y)
+    assert model.model_.kinds == ("number",) * 3 + ("label",) * 2
+    without = table.drop(columns="kind")
+    blind = HistogramRegressor((64,), max_iter=60, random_state=0).fit(without, y)
+    assert np.abs(model.predict(table) - y).mean() < 0.8
+    assert np.abs(blind.predict(without) - y).mean() > 1.5  # the label is worth 5
+
+
+def test_pandas_and_polars_give_the_same_model():
+    table, y = frame()
+    other = pl.DataFrame(
+        {
+            name: pl.Series(
+                [None if value != value else value for value in column.to_list()]
+            )
+            for name, column in table.items()
+        }
+    ).with_columns(pl.col("kind").cast(pl.Categorical))
+    one = HistogramRegressor(**SMALL).fit(table, y).predict(table)
+    two = HistogramRegressor(**SMALL).fit(other, y).predict(other)
+    np.testing.assert_array_equal(one, two)
+
+
+def test_labels_and_gaps_never_seen_are_predicted():
+    table, y = frame()
+    model = HistogramRegressor(**SMALL).fit(table, y)
+    new = table.iloc[:3].copy()
+    new["kind"] = ["new", "plain", None]
+    new["a"] = [np.nan, 0.0, 1e30]
+    assert np.isfinite(model.predict(new)).all()
+
+
+def test_frames_are_checked_against_those_of_fit():
+    table, y = frame()
+    model = HistogramRegressor(**SMALL).fit(table, y)
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(table[["b", "a", "c", "kind", "text"]])
+    with pytest.raises(ValueError, match="X must be a data frame, as in fit"):
+        model.predict(table.to_numpy())
+    wrong = table.assign(a="text")
+    with pytest.raises(ValueError, match="column 'a' must hold numbers"):
+        model.predict(wrong)
+    with pytest.raises(ValueError, match="infinity"):
+        model.predict(table.assign(a=np.inf))
+
+
+def test_a_weight_is_as_good_as_copies_and_order_has_no_effect():
+    X, y = data(80)
+    weight = np.random.default_rng(0).integers(0, 4, size=80)
+    order = np.random.default_rng(1).permutation(weight.sum())
+    copies = HistogramRegressor(**SMALL).fit(
+        np.repeat(X, weight, axis=0)[order], np.repeat(y, weight)[order]
+    )
+    weighted = HistogramRegressor(**SMALL).fit(X, y, weight)
+    np.testing.assert_array_equal(copies.predict(X), weighted.predict(X))
+
+
+def test_weights_pull_the_prediction():
+    X = np.zeros((200, 1))  # nothing to tell rows apart by
+    y = np.where(np.arange(200) % 2, 0.0, 10.0)
+    weight = np.where(y > 5, 3.0, 1.0)
+    model = HistogramRegressor((8,), random_state=0)
+    found = model.fit(X, y, weight).predict(X[:1])
+    assert found[0] == pytest.approx(7.5, abs=0.8)
+
+
+def test_it_goes_through_pipelines_searches_and_clones():
+    X, y = data(120)
+    model = HistogramRegressor(**SMALL)
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), model),
+        {"histogramregressor__n_bins": [30, 60]},
+        cv=2,
+        scoring=metrics.SCORERS["neg_crps"],
+    ).fit(X, y)
+    assert search.best_params_["histogramregressor__n_bins"] in (30, 60)
+    assert len(cross_val_score(model, X, y, cv=2)) == 2
+    TransformedTargetRegressor(model, transformer=StandardScaler()).fit(X, y)
+    again = clone(model.fit(X, y))
+    assert not hasattr(again, "model_")
+    np.testing.assert_array_equal(again.fit(X, y).predict(X), model.predict(X))
+
+
+def test_weights_are_routed():
+    X, y = data(120)
+    set_config(enable_metadata_routing=True)
+    try:
+        model = HistogramRegressor(**SMALL).set_fit_request(sample_weight=True)
+        model.set_score_request(sample_weight=True)
+        cross_val_score(model, X, y, cv=2, params={"sample_weight": np.ones(120)})
+    finally:
+        set_config(enable_metadata_routing=False)
+
+
+def test_a_pickle_predicts_the_same():
+    X, y = data()
+    model = HistogramRegressor(**SMALL, n_estimators=2).fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(model.predict(X), again.predict(X))
+
+
+def test_seeds_make_results_and_leave_torch_alone():
+    X, y = data()
+    torch.manual_seed(3)
+    before = torch.rand(1)
+    torch.manual_seed(3)
+    one = HistogramRegressor(**SMALL).fit(X, y)
+    assert torch.equal(torch.rand(1), before)
+    other = HistogramRegressor(**SMALL).fit(X, y)
+    third = HistogramRegressor(**SMALL | {"random_state": 1}).fit(X, y)
+    np.testing.assert_array_equal(one.predict(X), other.predict(X))
+    assert not np.array_equal(one.predict(X), third.predict(X))
+
+
+def test_training_is_reported_and_remembered(capsys):
+    X, y = data()
+    seen = []
+    model = HistogramRegressor(**SMALL, callback=seen.append, verbose=True).fit(X, y)
+    assert [epoch.number for epoch in seen] == list(range(1, 9))
+    assert model.n_iter_ == 8 and len(model.history_["validation_error"]) == 8
+    assert capsys.readouterr().out.count("validation_loss") == 8
+
+
+def test_early_stopping_stops_and_its_absence_does_not():
+    X, y = data(300)
+    options = {"hidden_layer_sizes": (64,), "learning_rate_init": 0.02}
+    stopped = HistogramRegressor(**options, n_iter_no_change=2, random_state=0)
+    assert stopped.fit(X, y).n_iter_ < 200
+    going = HistogramRegressor(**options, max_iter=20, early_stopping=False)
+    assert going.fit(X, y).n_iter_ == 20
+    assert going.history_["validation_loss"] == [None] * 20
+
+
+def test_warm_start_goes_on():
+    X, y = data(400)
+    model = HistogramRegressor((32,), max_iter=5, warm_start=True, random_state=0)
+    first = model.fit(X, y).score(X, y)
+    bins = model.bins_
+    assert model.fit(X, y).score(X, y) > first
+    assert model.bins_ == bins
+    cold = HistogramRegressor((32,), max_iter=5, random_state=0)
+    assert cold.fit(X, y).fit(X, y).score(X, y) == first
+
+
+def test_partial_fit_learns_batch_by_batch():
+    X, y = data(600)
+    model = HistogramRegressor(
+        (32,), y_range=(-12, 12), learning_rate_init=3e-3, random_state=0
+    )
+    for start in range(0, 600, 100):
+        model.partial_fit(X[start : start + 100], y[start : start + 100])
+    early = model.score(X, y)
+    for _ in range(10):
+        model.partial_fit(X, y)
+    assert model.score(X, y) > max(early, 0.8)
+    assert model.n_iter_ == 16
+    with pytest.raises(ValueError, match="y must have 1 columns"):
+        model.partial_fit(X, np.stack([y, y], axis=1))
+
+
+def test_a_known_range_is_kept_and_what_lies_outside_is_told():
+    X, y = data()
+    model = HistogramRegressor(**SMALL, y_range=(-20, 20)).fit(X, y)
+    assert model.bins_.low < -20 and model.bins_.high > 20 and model.n_clipped_ == 0
+    narrow = HistogramRegressor(**SMALL, y_range=(-1, 1))
+    with pytest.warns(UserWarning, match=r"\d+ of 200 targets lie outside the bins"):
+        narrow.fit(X, y)
+    assert narrow.n_clipped_ > 50
+    own = HistogramRegressor(**SMALL, bins=Bins.uniform(-30, 30, 50)).fit(X, y)
+    assert own.bins_ == Bins.uniform(-30, 30, 50)
+
+
+def test_uneven_bins_take_targets_that_need_no_smoothing():
+    X, y = data(400)
+    bins = Bins(np.quantile(y, np.linspace(0, 1, 31)))
+    with pytest.raises(ValueError, match='target="gaussian" needs bins of equal width'):
+        HistogramRegressor(**SMALL, bins=bins).fit(X, y)
+    model = HistogramRegressor(
+        (32,), bins=bins, target="projected", max_iter=40, random_state=0
+    )
+    assert model.fit(X, y).score(X, y) > 0.8
+
+
+class Wide(nn.Module):
+    """A backbone of a user's own."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(nn.LazyLinear(24), nn.BatchNorm1d(24), nn.ReLU())
+
+    def forward(self, x):
+        return self.layers(x)
+
+
+def test_any_module_can_be_the_backbone(tmp_path):
+    table, y = frame(300)
+    backbone = nn.Sequential(nn.Linear(11, 24), nn.BatchNorm1d(24), nn.ReLU())
+    start = backbone[0].weight.detach().clone()
+    model = HistogramRegressor(
+        backbone=backbone, n_estimators=2, max_iter=40, random_state=0
+    ).fit(table, y)
+    assert model.score(table, y) > 0.7
+    assert torch.equal(backbone[0].weight, start)  # a copy was trained
+    model.save(tmp_path / "m")
+    other = nn.Sequential(nn.Linear(11, 24), nn.BatchNorm1d(24), nn.ReLU())
+    again = HistogramRegressor.load(tmp_path / "m", backbone=other)
+    np.testing.assert_array_equal(again.predict(table), model.predict(table))
+    with pytest.raises(ValueError, match="backbone must be given"):
+        HistogramRegressor.load(tmp_path / "m")
+
+
+@pytest.mark.parametrize("method", ["central", "shortest"])
+def test_calibrated_intervals_cover_what_they_promise(method):
+    """A model fitted to too little is made honest by rows it has not seen.
+
+    4,000 test rows after 400 to calibrate on: the share covered has a standard
+    deviation of sqrt(0.09 / 402 + 0.09 / 4000) = 0.016; four of them fail once in
+    16,000.
+    """
+    X, y = data(60)
+    model = HistogramRegressor((64, 64), max_iter=150, early_stopping=False, dropout=0)
+    model.set_params(random_state=0).fit(X, y)
+    X_test, y_test = data(4000, seed=1)
+
+    def coverage():
+        lower, upper = model.predict_interval(X_test, 0.9, method)
+        return ((lower <= y_test) & (y_test <= upper)).mean()
+
+    assert coverage() < 0.8
+    model.calibrate(*data(400, seed=2))
+    assert abs(coverage() - 0.9) < 0.064
+
+
+def test_the_promise_of_calibration_holds_over_many_draws():
+    """Over draws of calibration rows and test rows, as the theorem says.
+
+    300 draws of 49 rows, each tested on 50: coverage of one draw is Beta(46, 4) up to
+    its own sampling, standard deviation 0.058, so the mean's is 0.0033; four of them.
+    """
+    X, y = data(200)
+    model = HistogramRegressor(**SMALL).fit(X, y)
+    X_all, y_all = data(300 * 99, seed=5)
+    d = model.predict_dist(X_all)
+    from histreg import conformal
+
+    scores = conformal.scores(d, torch.tensor(y_all), 0.9).view(300, 99)
+    shares = [
+        (row[49:] <= conformal.growth(row[:49], 0.9)).double().mean().item()
+        for row in scores
+    ]
+    assert 0.9 - 0.0133 < np.mean(shares) < 0.9 + 1 / 50 + 0.0133
+    # And the estimator says the same as the scores for one of the draws.
+    model.calibrate(X_all[:49], y_all[:49])
+    lower, upper = model.predict_interval(X_all[49:99], 0.9)
+    inside = (lower <= y_all[49:99]) & (y_all[49:99] <= upper)
+    assert inside.mean() == pytest.approx(shares[0])
+
+
+def test_too_few_rows_promise_nothing_finite():
+    X, y = data()
+    model = HistogramRegressor(**SMALL).fit(X, y).calibrate(X[:5], y[:5])
+    lower, upper = model.predict_interval(X, 0.9)
+    assert np.isneginf(lower).all() and np.isposinf(upper).all()
+
+
+@pytest.mark.parametrize("options", [{}, {"loss": "l2"}, {"loss": "mdn"}])
+def test_a_saved_model_predicts_the_same_bit_for_bit(options, tmp_path):
+    table, y = frame()
+    model = HistogramRegressor(**SMALL, n_estimators=2, **options).fit(table, y)
+    if not options:
+        model.calibrate(table, y)
+    model.notes_ = {"unit": "euro"}
+    model.save(tmp_path / "m")
+    again = HistogramRegressor.load(tmp_path / "m")
+    np.testing.assert_array_equal(again.predict(table), model.predict(table))
+    assert again.notes_ == {"unit": "euro"} and again.history_ == model.history_
+    assert again.get_params() == model.get_params()
+    assert list(again.feature_names_in_) == list(table.columns)
+    if not options:
+        for one, two in zip(
+            again.predict_interval(table), model.predict_interval(table), strict=True
+        ):
+            np.testing.assert_array_equal(one, two)
+    # It can be trained on.
+    again.set_params(warm_start=True, max_iter=1).fit(table, y)
+
+
+def test_several_targets_and_own_bins_are_saved(tmp_path):
+    X, y = data()
+    bins = [Bins.uniform(-20, 20, 40), Bins.uniform(-2, 2, 40)]
+    both = np.stack([y, y / 10], axis=1)
+    model = HistogramRegressor(**SMALL, bins=bins).fit(X, both)
+    model.save(tmp_path / "m")
+    again = HistogramRegressor.load(tmp_path / "m")
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert again.bins == bins
+
+
+def test_code_is_not_saved(tmp_path):
+    X, y = data()
+    model = HistogramRegressor(**SMALL, target=targets.projected).fit(X, y)
+    with pytest.raises(ValueError, match="save needs a target with a name"):
+        model.save(tmp_path / "m")
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize(
+    "options, sentence",
+    [
+        ({"loss": "l3"}, "loss must be one of"),
+        ({"n_bins": 12}, "n_bins must exceed the 12 padding bins, got n_bins=12"),
+        ({"target": "round"}, "target must be one of"),
+        ({"bins": "quantile"}, "bins must be one of 'uniform'"),
+        ({"bins": [1.0, 2.0]}, "bins must be a Bins or a sequence of Bins"),
+        ({"bins": [Bins.uniform(0, 1, 40)] * 2}, "one for each of the 1 columns"),
+        ({"sigma_in_bins": 0}, "sigma_in_bins must be finite and positive"),
+        ({"final_sigma_in_bins": -1}, "final_sigma_in_bins must be finite and"),
+        ({"y_range": (3, 3)}, "y_range must have low below high"),
+        ({"y_range": (1, 2, 3)}, r"y_range must be a pair \(low, high\)"),
+        ({"dropout": 1}, r"dropout must lie in \[0, 1\)"),
+        ({"n_estimators": 0}, "n_estimators must be a whole number of at least 1"),
+        ({"hidden_layer_sizes": (0,)}, "hidden_layer_sizes must be a whole number"),
+        ({"validation_fraction": 1.0}, "validation_fraction must lie between 0 and 1"),
+        ({"activation": "cube"}, "activation must be one of"),
+        ({"learning_rate_init": -1}, "learning_rate_init must be finite and positive"),
+        ({"weight_decay": -1}, "weight_decay must be finite and not negative"),
+        ({"batch_size": 0}, "batch_size must be a whole number of at least 1"),
+        ({"embedding_width": -1}, "embedding_width must be a whole number"),
+    ],
+)
+def test_bad_options_are_refused_in_one_sentence_before_any_work(options, sentence):
+    X, y = data(30)
+    with pytest.raises((ValueError, TypeError), match=sentence) as refusal:
+        HistogramRegressor(**options).fit(X, y)
+    assert "\n" not in str(refusal.value)
+
+
+def test_bad_data_are_refused():
+    X, y = data(30)
+    model = HistogramRegressor(**SMALL)
+    with pytest.raises(ValueError, match="y contains NaN"):
+        model.fit(X, np.where(np.arange(30) == 3, np.nan, y))
+    with pytest.raises(ValueError, match="sample_weight must be finite, not negative"):
+        model.fit(X, y, -np.ones(30))
+    with pytest.raises(ValueError, match="dim 3, while dim <= 2 is required"):
+        model.fit(X, np.zeros((30, 2, 2)))
+    model.fit(X, y)
+    with pytest.raises(ValueError, match=r"alpha must hold levels in \[0, 1\]"):
+        model.predict_quantiles(X, [0.5, 1.5])
+    with pytest.raises(ValueError, match="coverage must lie between 0 and 1"):
+        model.predict_interval(X, 90)
+    with pytest.raises(ValueError, match="method must be one of"):
+        model.predict_interval(X, 0.9, "smallest")
+    with pytest.raises(ValueError, match="output_type must be one of"):
+        model.predict(X, "average")
+    with pytest.raises(ValueError, match="threshold must be a number"):
+        model.predict_proba_above(X, np.nan)
+    with pytest.raises(ValueError, match="y must have 1 columns"):
+        model.calibrate(X, np.zeros((30, 2)))
+
+
+@pytest.mark.slow
+def test_the_defaults_beat_linear_regression_on_diabetes():
+    X, y = load_diabetes(return_X_y=True)
+    scores = cross_val_score(
+        HistogramRegressor(random_state=0),
+        X,
+        y,
+        cv=4,
+        scoring=metrics.SCORERS["neg_crps"],
+    )
+    # Linear regression with normal errors has a CRPS of 31.2 here.
+    assert -scores.mean() < 31.2

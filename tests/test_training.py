@@ -1,0 +1,136 @@
+"""The training loop: best weights, own validation rows, independent models."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from histreg.networks import Stack, TabularBody
+from histreg.training import Measure, Rows, Settings, train
+
+N = 60
+
+
+def squared(outputs, y):
+    return (outputs[..., 0, 0] - y[:, 0]) ** 2
+
+
+MEASURE = Measure(squared, lambda outputs, y: (outputs[..., 0, 0] - y[:, 0]).abs())
+
+
+def problem(n_models, seed=0):
+    torch.manual_seed(seed)
+    x = torch.randn(N, 3)
+    y = x[:, :1].sin() + 0.1 * torch.randn(N, 1)
+    codes = torch.zeros(N, 0, dtype=torch.int64)
+    stack = Stack(TabularBody(n_models, 3, hidden_layer_sizes=(16,), dropout=0.0), 1, 1)
+    return stack, Rows((x, codes), y, torch.ones(N))
+
+
+def hold_out(n_models, n=12):
+    held_out = torch.zeros(n_models, N, dtype=torch.bool)
+    for i in range(n_models):
+        held_out[i, i * n : (i + 1) * n] = True
+    return held_out
+
+
+def validation_loss(stack, rows, held_out):
+    with torch.no_grad():
+        each = MEASURE.loss(stack.eval()(*rows.inputs), rows.y)
+    return (each * held_out).sum(dim=1) / held_out.sum(dim=1)
+
+
+@pytest.mark.parametrize("averaging", [0.0, 0.9])
+def test_the_weights_of_the_best_epoch_are_left(averaging):
+    stack, rows = problem(2)
+    held_out = hold_out(2)
+    settings = Settings(
+        n_epochs=40, batch_size=8, learning_rate=0.02, patience=40, averaging=averaging
+    )
+    history = train(stack, rows, held_out, MEASURE, settings)
+    assert len(history) == 40
+    found = validation_loss(stack, rows, held_out).mean().item()
+    # Each model keeps its own best epoch: no worse than the best common one.
+    assert found <= min(epoch.validation_loss for epoch in history) + 1e-6
+    assert history[-1].validation_loss > found  # it went on after the best
+
+
+def test_training_stops_when_no_model_has_improved_for_long():
+    stack, rows = problem(1)
+    settings = Settings(n_epochs=500, batch_size=8, learning_rate=0.05, patience=3)
+    history = train(stack, rows, hold_out(1), MEASURE, settings)
+    best = max(i for i, epoch in enumerate(history) if epoch.is_best)
+    assert len(history) < 500 and len(history) - 1 - best == 3
+
+
+def test_without_validation_all_epochs_are_trained():
+    stack, rows = problem(1)
+    nobody = torch.zeros(1, N, dtype=torch.bool)
+    history = train(stack, rows, nobody, MEASURE, Settings(n_epochs=5, patience=1))
+    assert len(history) == 5
+    assert all(epoch.validation_loss is None for epoch in history)
+
+
+def test_held_out_rows_teach_nothing():
+    held_out = hold_out(1)
+    results = []
+    for wrong in (0.0, 1e6):
+        stack, rows = problem(1)
+        y = rows.y.clone()
+        y[held_out[0]] += wrong
+        settings = Settings(n_epochs=1, batch_size=8)  # the first epoch is the best
+        train(stack, replace(rows, y=y), held_out, MEASURE, settings)
+        results.append(stack(*rows.inputs))
+    torch.testing.assert_close(results[0], results[1], rtol=0, atol=0)
+
+
+def test_rows_of_no_weight_teach_nothing():
+    nobody = torch.zeros(1, N, dtype=torch.bool)
+    weight = torch.ones(N)
+    weight[:20] = 0
+    results = []
+    for wrong in (0.0, 1e6):
+        stack, rows = problem(1)
+        y = rows.y.clone()
+        y[:20] += wrong
+        train(
+            stack, Rows(rows.inputs, y, weight), nobody, MEASURE, Settings(n_epochs=3)
+        )
+        results.append(stack(*rows.inputs))
+    torch.testing.assert_close(results[0], results[1], rtol=0, atol=0)
+
+
+def test_a_model_is_trained_alike_alone_and_in_a_stack():
+    """Same start, same batches: the other models of the stack have no effect."""
+    pair, rows = problem(2)
+    alone, _ = problem(1)
+    with torch.no_grad():
+        for one, two in zip(alone.parameters(), pair.parameters(), strict=True):
+            one.copy_(two[:1])
+    nobody = torch.zeros(2, N, dtype=torch.bool)
+    settings = Settings(n_epochs=4, batch_size=16)
+    for stack, held_out in ((pair, nobody), (alone, nobody[:1])):
+        torch.manual_seed(1)
+        train(stack, rows, held_out, MEASURE, settings)
+    # Batched and single products round differently: 16 steps of float32.
+    torch.testing.assert_close(
+        alone(*rows.inputs)[0], pair(*rows.inputs)[0], rtol=1e-4, atol=1e-5
+    )
+
+
+def test_an_interrupted_training_is_left_at_its_best_so_far():
+    stack, rows = problem(1)
+    held_out = hold_out(1)
+    seen = []
+
+    def stop(epoch):
+        seen.append(epoch.validation_loss)
+        if epoch.number == 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        settings = Settings(n_epochs=50, batch_size=8)
+        train(stack, rows, held_out, MEASURE, settings, on_epoch=stop)
+    assert len(seen) == 5
+    found = validation_loss(stack, rows, held_out).item()
+    assert found == pytest.approx(min(seen), rel=1e-5)
