@@ -138,8 +138,8 @@ def fit(
         raise ValueError(f"{out} holds a model already; --overwrite replaces it")
     if out.exists() and not out.is_dir():
         raise ValueError(f"--out must be a folder, got file {out}")
-    frame = tables.read(table)
-    frame, y = _with_target(frame, target, quiet=quiet)
+    everything = tables.read(table)
+    frame, y = _with_target(everything, target)
     left_out = [
         *_listed(drop),
         *([weight] if weight else []),
@@ -203,6 +203,11 @@ def fit(
     }
     model.save(out)
     if not quiet:
+        if len(y) < len(everything):
+            Console(stderr=True).print(
+                f"{len(everything) - len(y):,} of {len(everything):,} rows have no "
+                f"{target} and were left out"
+            )
         if rows:
             _print_scores(rows, len(parts.test), target)
         Console().print(f"Model in [bold]{out}[/bold]; try: histreg inspect {out}")
@@ -339,7 +344,7 @@ def report(
         raise ValueError(f"--out must be named .html, got {out}")
     regressor = HistogramRegressor.load(model)
     name = target or _target_of(regressor)
-    frame, y = _with_target(tables.read(table), name, quiet=quiet)
+    frame, y = _with_target(tables.read(table), name)
     X = _columns_of(regressor, frame, table)
     write_page(Evidence.of(regressor, X, y, target=name, source=table.name), out)
     if not quiet:
@@ -390,19 +395,13 @@ def _numbers(frame: pd.DataFrame, name: str) -> np.ndarray:
     return values.to_numpy(dtype=np.float64)
 
 
-def _with_target(
-    frame: pd.DataFrame, target: str, *, quiet: bool
-) -> tuple[pd.DataFrame, np.ndarray]:
+def _with_target(frame: pd.DataFrame, target: str) -> tuple[pd.DataFrame, np.ndarray]:
     """Return the other columns and the target, without rows where it is missing."""
     _check_columns(frame, [target])
     y = _numbers(frame, target)
     present = ~np.isnan(y)
     if not present.any():
         raise ValueError(f"column {target!r} must hold numbers, got none")
-    if not present.all() and not quiet:
-        Console(stderr=True).print(
-            f"{(~present).sum():,} of {len(y):,} rows have no {target} and are left out"
-        )
     frame = frame.drop(columns=target)[present].reset_index(drop=True)
     return frame, y[present]
 
@@ -455,7 +454,8 @@ def _scores_of_point(
 
 @contextmanager
 def _progress(name: str, *, quiet: bool) -> Iterator[Callable[[Epoch], None]]:
-    """Show a bar of epochs with loss, validation error and time left."""
+    """Show a bar of epochs with loss, validation error and time left, to a person."""
+    console = Console(stderr=True)
     with Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -464,8 +464,8 @@ def _progress(name: str, *, quiet: bool) -> Iterator[Callable[[Epoch], None]]:
         TimeElapsedColumn(),
         TextColumn("at most"),
         TimeRemainingColumn(),
-        console=Console(stderr=True),
-        disable=quiet,
+        console=console,
+        disable=quiet or not console.is_terminal,
         transient=True,
     ) as bar:
         task = bar.add_task(name, total=None, state="")

@@ -30,11 +30,13 @@ class Scores:
 
 def scores_of(model: Any, X: Any, y: NDArray[np.float64]) -> Scores:
     """Return the scores of a regressor with `predict_dist` and `predict_interval`."""
-    predicted = model.predict(X)
+    distribution = model.predict_dist(X)
+    if not isinstance(distribution, Histogram):
+        raise ValueError(f"one target can be scored, got {len(distribution)}")
     lower, upper = model.predict_interval(X, COVERAGE)
     return Scores(
-        *_errors(predicted, y),
-        crps=metrics.crps(_flat(model.predict_dist(X)), y).mean().item(),
+        *_errors(model.predict(X), y),
+        crps=metrics.crps(distribution, y).mean().item(),
         coverage=metrics.covered(lower, upper, y).mean().item(),
         width=metrics.width(lower, upper).mean().item(),
     )
@@ -84,12 +86,6 @@ def _errors(
 ) -> tuple[float, float]:
     error = predicted - y
     return float(np.abs(error).mean()), float(np.sqrt((error**2).mean()))
-
-
-def _flat(distribution: Histogram | tuple[Histogram, ...]) -> Histogram:
-    if isinstance(distribution, tuple):
-        raise ValueError(f"one target can be scored, got {len(distribution)}")
-    return distribution
 
 
 @dataclass(frozen=True)

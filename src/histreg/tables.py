@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 from pathlib import Path
 
@@ -77,8 +78,10 @@ def _kind_of(path: Path) -> str:
 
 def _separator_of(path: Path, kind: str) -> str:
     if kind == ".csv":
-        header = pd.read_csv(path, sep="\0", nrows=0, engine="python").columns
-        if len(header) and ";" in header[0] and "," not in header[0]:
+        opened = gzip.open if path.suffix.lower() == ".gz" else open
+        with opened(path, "rt", encoding="utf-8") as file:
+            header = file.readline()
+        if ";" in header and "," not in header:
             return ";"
     return SEPARATORS[kind]
 

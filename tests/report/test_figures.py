@@ -1,0 +1,64 @@
+"""Figures draw the numbers they are given."""
+
+import base64
+
+import numpy as np
+import pytest
+import torch
+from matplotlib.figure import Figure
+
+from histreg import Bins, Histogram
+from histreg.report import figures
+
+
+@pytest.fixture
+def ax():
+    return Figure().add_subplot()
+
+
+def test_a_picture_is_an_svg_address():
+    address = figures.picture(lambda ax: ax.plot([0, 1]))
+    head, data = address.split(",")
+    assert head == "data:image/svg+xml;base64"
+    assert b"<svg" in base64.b64decode(data)
+
+
+def test_the_pit_bars_are_the_shares_of_rows(ax):
+    pit = np.array([0.01, 0.02, 0.99, 0.5])
+    figures.draw_pit(ax, pit, n_bars=4)
+    (bars,) = [patch for patch in ax.patches if hasattr(patch, "get_data")]
+    np.testing.assert_allclose(bars.get_data().values, [0.5, 0, 0.25, 0.25])
+
+
+def test_errors_are_grouped_by_spread(ax):
+    spread = np.array([1.0, 3.0, 1.0, 3.0])
+    error = np.array([2.0, 4.0, -2.0, -4.0])
+    figures.draw_error_by_spread(ax, spread, error, target="y", n_groups=2)
+    x, y = ax.lines[1].get_data()
+    np.testing.assert_allclose(x, [1, 3])
+    np.testing.assert_allclose(y, [2, 4])
+
+
+def test_each_distribution_gets_its_own_panel_with_its_truth():
+    d = Histogram(Bins.uniform(0, 4, 4), probs=torch.tensor([[0.1, 0.2, 0.3, 0.4]] * 2))
+    axes = Figure().subplots(1, 2)
+    figures.draw_distributions(axes, d, np.array([1.0, 9.0]), target="y")
+    for ax, truth in zip(axes, (1.0, 9.0), strict=True):
+        mean, came = (line.get_xdata()[0] for line in ax.lines)
+        assert mean == pytest.approx(2.5) and came == truth
+        low, high = ax.get_xlim()
+        assert low < truth < high
+
+
+def test_reliability_shows_what_was_found(ax):
+    levels = np.array([0.5, 0.9])
+    found = {"as predicted": np.array([0.6, 0.95]), "calibrated": levels}
+    figures.draw_reliability(ax, levels, found)
+    np.testing.assert_allclose(ax.lines[1].get_ydata(), [0.6, 0.95])
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == list(found)
+
+
+def test_predictions_are_drawn_over_their_truth(ax):
+    figures.draw_predictions(ax, np.array([1.0, 2.0]), np.array([3.0, 4.0]), target="y")
+    shown = np.sort(ax.collections[0].get_offsets().data, axis=0)
+    np.testing.assert_allclose(shown, [[1, 3], [2, 4]])

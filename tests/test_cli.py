@@ -1,0 +1,305 @@
+"""The command line as a user runs it: files in, files out, sentences on refusal."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from histreg import HistogramRegressor
+from histreg.cli import app
+
+QUICK = ["--epochs", "3", "--no-compare"]
+
+
+def histreg(*arguments, cwd=None, check=True):
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "histreg", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "120"},
+    )
+    if check:
+        assert result.returncode == 0, result.stderr
+    return result
+
+
+def refused(*arguments):
+    """Run a command that is to be refused, in this process and folder."""
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def houses(n=400):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "id": np.arange(n),
+            "size": rng.gamma(3, 30, size=n).round(1),
+            "kind": rng.choice(["flat", "house"], size=n),
+            "sold": pd.date_range("2020-01-01", periods=n).strftime("%Y-%m-%d"),
+            "zone": rng.integers(1, 4, size=n),
+        }
+    )
+    price = 1000 * table["size"] + 20000 * (table["kind"] == "house")
+    table["price"] = (price + 5000 * rng.normal(size=n)).round()
+    table.loc[::13, "size"] = np.nan
+    table.loc[3, "price"] = np.nan
+    return table
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """Return a folder with a table and a model of it."""
+    folder = tmp_path_factory.mktemp("place")
+    houses().to_csv(folder / "houses.csv", index=False)
+    result = histreg(
+        *("fit", "houses.csv", "--target", "price", "--out", "model"),
+        *("--drop", "id", "--label", "zone", "--time", "sold"),
+        *("--estimators", "2", "--epochs", "30"),
+        cwd=folder,
+    )
+    (folder / "fit.txt").write_text(result.stdout)
+    (folder / "fit.err").write_text(result.stderr)
+    return folder
+
+
+def test_fit_shows_held_out_scores_beside_two_baselines(place):
+    shown = (place / "fit.txt").read_text()
+    assert "80 held-out rows, in units of price" in shown
+    for name in ("histogram", "the same network, l2", "linear regression"):
+        assert name in shown
+    for column in ("MAE", "RMSE", "CRPS", "90 % covers", "width"):
+        assert column in shown
+    assert "1 of 400 rows have no price" in (place / "fit.err").read_text()
+
+
+def test_the_model_was_learnt_from_the_right_rows_and_columns(place):
+    model = HistogramRegressor.load(place / "model")
+    assert list(model.feature_names_in_) == ["size", "kind", "zone"]
+    assert model.model_.kinds == ("number", "label", "label")
+    notes = model.notes_
+    assert (notes["n_learnt"], notes["n_calibrated"], notes["n_tested"]) == (
+        279,
+        40,
+        80,
+    )
+    # The held-out rows are the last in time: their scores can be had again.
+    test = houses().dropna(subset="price").sort_values("sold").tail(80)
+    predicted = model.predict(test[["size", "kind", "zone"]])
+    expected = np.abs(predicted - test["price"]).mean()
+    assert notes["scores"]["histogram"]["mae"] == pytest.approx(expected)
+
+
+def test_predict_keeps_rows_and_columns_and_adds_what_was_asked(place):
+    new = houses(50).drop(columns="price").sample(frac=1, random_state=0)
+    new.insert(0, "comment", "kept, as it is")
+    new.to_csv(place / "new.csv", index=False)
+    asked = ["--interval", "0.9", "--quantiles", "0.1,0.5", "--above", "1e5"]
+    histreg("predict", "model", "new.csv", *asked, "--out", "p.csv", cwd=place)
+    found = pd.read_csv(place / "p.csv")
+    pd.testing.assert_frame_equal(
+        found[new.columns], new.reset_index(drop=True), check_dtype=False
+    )
+    added = [name for name in found if name not in new.columns]
+    assert added == [
+        "price_mean",
+        "price_lower_90",
+        "price_upper_90",
+        "price_q0.1",
+        "price_q0.5",
+        "price_above_100000",
+    ]
+    model = HistogramRegressor.load(place / "model")
+    X = new[["size", "kind", "zone"]]
+    np.testing.assert_allclose(found["price_mean"], model.predict(X))
+    np.testing.assert_allclose(found["price_lower_90"], model.predict_interval(X)[0])
+    np.testing.assert_allclose(
+        found["price_above_100000"], model.predict_proba_above(X, 1e5)
+    )
+    # The same on standard output.
+    shown = histreg("predict", "model", "new.csv", *asked, cwd=place).stdout
+    assert shown == (place / "p.csv").read_text()
+
+
+def test_inspect_tells_what_the_model_is(place):
+    shown = histreg("inspect", "model", cwd=place).stdout
+    for fact in ("price", "1 of numbers, 2 of labels", "Bins(n_bins=100", "on 40 rows"):
+        assert fact in shown
+    assert "truncation bias" in shown and "held-out rows" in shown
+
+
+def test_report_writes_one_page(place):
+    histreg(
+        *("report", "model", "houses.csv", "--target", "price", "--out", "r.html"),
+        cwd=place,
+    )
+    html = (place / "r.html").read_text()
+    assert "How well is price predicted?" in html and html.count("<img") == 5
+
+
+@pytest.mark.parametrize("command", ["fit", "predict", "inspect", "report"])
+def test_every_command_helps_with_an_example(command):
+    shown = CliRunner().invoke(app, [command, "--help"]).stdout
+    assert f"Example: histreg {command}" in " ".join(shown.split())
+
+
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        (["fit", "no.csv", "--target", "y", "--out", "m"], "there is no file no.csv"),
+        (["fit", "houses.csv", "--target", "y", "--out", "m"], "column 'y', got id, "),
+        (
+            ["fit", "houses.csv", "--target", "kind", "--out", "m"],
+            "column 'kind' must hold numbers, got '(flat|house)' in row 1",
+        ),
+        (
+            ["fit", "houses.csv", "--target", "price", "--out", "model"],
+            "model holds a model already; --overwrite replaces it",
+        ),
+        (
+            ["fit", "houses.csv", "--target", "price", "--out", "houses.csv"],
+            "--out must be a folder, got file houses.csv",
+        ),
+        (
+            ["fit", "houses.csv", "--target", "price", "--out", "m", "--drop", "a,b"],
+            "the table must have the columns 'a', 'b'",
+        ),
+        (
+            ["fit", "houses.csv", "--target", "price", "--out", "m", "--bins", "9"],
+            "n_bins must exceed the 12 padding bins, got n_bins=9",
+        ),
+        (
+            ["fit", "houses.csv", "--target", "price", "--out", "m", "--loss", "l3"],
+            "loss must be one of",
+        ),
+        (
+            ["fit", "houses.csv", "--target", "price", "--out", "m", "--holdout", "1"],
+            "add up to less than 1",
+        ),
+        (["predict", "no", "houses.csv"], "must be a folder with a model.json"),
+        (["predict", "model", "other.csv"], "it lacks 'size', 'kind', 'zone'"),
+        (["predict", "model", "wrong.csv"], "column 'size' must hold numbers"),
+        (
+            ["predict", "model", "houses.csv", "--interval", "90"],
+            "--interval must lie between 0 and 1",
+        ),
+        (
+            ["predict", "model", "houses.csv", "--quantiles", "0.1;0.9"],
+            "--quantiles must be levels from 0 to 1 by commas",
+        ),
+        (
+            ["predict", "model", "houses.csv", "--out", "p.txt"],
+            "must be named .csv, .tsv or .parquet",
+        ),
+        (
+            ["report", "model", "houses.csv", "--out", "r.pdf"],
+            "--out must be named .html",
+        ),
+        (["inspect", "."], "must be a folder with a model.json"),
+    ],
+)
+def test_bad_input_is_refused_in_one_sentence(place, monkeypatch, arguments, sentence):
+    monkeypatch.chdir(place)
+    (place / "other.csv").write_text("x,y\n1,2\n")
+    (place / "wrong.csv").write_text("size,kind,zone\nlarge,flat,1\n")
+    before = sorted(place.iterdir())
+    result = refused(*arguments)
+    assert result.exit_code == 2
+    assert re.search(sentence, result.stderr), result.stderr
+    assert result.stderr.count("\n") == 1 and "Traceback" not in result.stderr
+    assert sorted(place.iterdir()) == before
+
+
+def test_a_damaged_model_is_refused(place, tmp_path):
+    for path in (place / "model").iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes()[:-3])
+    result = refused("inspect", tmp_path)
+    assert result.exit_code == 2 and "is damaged" in result.stderr
+
+
+def test_a_missing_option_is_told_with_exit_code_2():
+    result = refused("fit", "t.csv", "--target", "y")
+    assert result.exit_code == 2 and "--out" in result.stderr
+
+
+def test_a_refusal_reaches_the_shell(tmp_path):
+    arguments = ["fit", "no.csv", "--target", "y", "--out", "m"]
+    result = histreg(*arguments, cwd=tmp_path, check=False)
+    assert result.returncode == 2
+    assert result.stderr == "histreg: there is no file no.csv\n"
+
+
+def test_quiet_says_nothing_and_overwrite_replaces(place, monkeypatch):
+    arguments = ["fit", "houses.csv", "--target", "price", "--out", "again", *QUICK]
+    monkeypatch.chdir(place)
+    for extra in ([], ["--overwrite"]):
+        result = CliRunner().invoke(app, [*arguments, "--quiet", *extra])
+        assert result.exit_code == 0 and result.output == ""
+    assert len(list((place / "again").iterdir())) == 2
+
+
+def test_other_losses_ranges_and_formats(place, monkeypatch):
+    monkeypatch.chdir(place)
+    houses().to_parquet(place / "houses.parquet")
+    arguments = ["houses.parquet", "--target", "price", *QUICK, "--loss", "l2"]
+    histreg("fit", *arguments, "--out", "l2", cwd=place)
+    histreg("predict", "l2", "houses.parquet", "--out", "p.parquet", cwd=place)
+    assert len(pd.read_parquet(place / "p.parquet")) == 400
+    result = refused("predict", "l2", "houses.csv", "--interval", "0.9")
+    assert result.exit_code == 2 and "a distribution needs a loss" in result.stderr
+    weighted = houses().assign(w=1.0)
+    weighted.to_csv(place / "w.csv", index=False)
+    histreg(
+        *("fit", "w.csv", "--target", "price", "--out", "w", "--weight", "w", *QUICK),
+        *("--range", "0", "500000", "--holdout", "0", "--calibration", "0"),
+        cwd=place,
+    )
+    notes = json.loads((place / "w" / "model.json").read_text())
+    assert notes["options"]["y_range"] == [0, 500000]
+    assert "w" not in notes["feature_names"]
+
+
+def test_ctrl_c_leaves_no_half_written_model(place):
+    command = [sys.executable, "-m", "histreg", "fit", "houses.csv", "--target"]
+    command += ["price", "--out", "stopped", "--epochs", "100000"]
+    process = subprocess.Popen(
+        command,
+        cwd=place,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    try:
+        time.sleep(8)  # into the training, after the imports
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert "stopped, nothing was written" in said and "Traceback" not in said
+    assert not (place / "stopped").exists()
+
+
+@pytest.mark.parametrize("name, target", [("bike/hour.csv", "cnt")])
+def test_real_data_from_file_to_interval(name, target, tmp_path):
+    data = os.environ.get("HISTREG_DATA")
+    if not data or not (Path(data) / name).exists():
+        pytest.skip(f"needs {name} in the folder of HISTREG_DATA")
+    histreg(
+        *("fit", Path(data) / name, "--target", target, "--out", tmp_path / "m"),
+        *("--drop", "instant,casual,registered", "--time", "dteday", *QUICK),
+    )
+    result = histreg("predict", tmp_path / "m", Path(data) / name, "--interval", "0.9")
+    lines = result.stdout.splitlines()
+    assert len(lines) == 17380
+    assert lines[0].endswith("cnt_mean,cnt_lower_90,cnt_upper_90")
