@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test test-slow check lint types format bench clean
+.PHONY: demo test test-slow check lint types format bench bench-regressor clean
 
 demo: $(INSTALLED)
 	$(BIN)/python examples/demo.py
@@ -35,6 +35,12 @@ format: $(INSTALLED)
 bench: $(INSTALLED)
 	$(BIN)/pip install -q -c constraints.txt --no-deps hl-gauss-pytorch torch-einops-utils einops einx frozendict loguru
 	$(BIN)/python benchmarks/loss.py
+
+bench-regressor: $(INSTALLED)
+	$(BIN)/pip install -q -c constraints.txt catboost ngboost pytabkit
+	mkdir -p build
+	$(BIN)/python benchmarks/regressor.py --out build/regressor.jsonl
+	$(BIN)/python benchmarks/regressor.py --out build/regressor.jsonl --table
 
 # The stamp comes last, so an interrupted install is done again.
 $(INSTALLED): pyproject.toml constraints.txt

@@ -25,7 +25,8 @@ CASES = [
 
 
 @pytest.mark.parametrize("block", CASES)
-def test_a_block_runs_by_itself(block, capsys):
+def test_a_block_runs_by_itself(block, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # some write files
     torch.manual_seed(0)
     exec(compile(block, "block", "exec"), {})
     capsys.readouterr()

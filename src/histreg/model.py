@@ -22,7 +22,7 @@ from histreg.distribution import Histogram
 from histreg.networks import CopiedBody, Stack, TabularBody
 from histreg.objectives import Objective
 
-CHUNK = 16384  # rows at once: some 100 MB of activations and probabilities
+CHUNK = 4096  # rows at once: some 30 MB, and 20 % faster than 16,384
 
 
 class Calibration(NamedTuple):
