@@ -79,7 +79,10 @@ def test_fit_shows_held_out_scores_beside_two_baselines(place):
         assert name in shown
     for column in ("MAE", "RMSE", "CRPS", "90 % covers", "width"):
         assert column in shown
-    assert "1 of 400 rows have no price" in (place / "fit.err").read_text()
+    assert (
+        "1 of 400 rows have no price and were left out"
+        in (place / "fit.err").read_text()
+    )
 
 
 def test_the_model_was_learnt_from_the_right_rows_and_columns(place):
@@ -205,6 +208,19 @@ def test_every_command_helps_with_an_example(command):
             "--out must be named .html",
         ),
         (["inspect", "."], "must be a folder with a model.json"),
+        (
+            ["fit", "houses.csv", "--target", "sold", "--out", "m"],
+            "column 'sold' must hold numbers, got dates",
+        ),
+        (
+            ["fit", "houses.csv", "-t", "price", "-o", "m", "--time", "size"],
+            "--time must name a column without gaps, got 31 in 'size'",
+        ),
+        (
+            ["predict", "model", "houses.csv", "--out", "no/p.csv"],
+            "there is no folder no",
+        ),
+        (["report", "model", "houses.csv", "--out", "no/r.html"], "no folder no"),
     ],
 )
 def test_bad_input_is_refused_in_one_sentence(place, monkeypatch, arguments, sentence):
@@ -229,6 +245,54 @@ def test_a_damaged_model_is_refused(place, tmp_path):
 def test_a_missing_option_is_told_with_exit_code_2():
     result = refused("fit", "t.csv", "--target", "y")
     assert result.exit_code == 2 and "--out" in result.stderr
+
+
+def test_labels_mean_the_same_in_another_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    code = rng.choice(["01", "02", "A1"], size=300)
+    y = np.where(code == "01", 5.0, -5.0) + 0.1 * rng.normal(size=300)
+    pd.DataFrame({"code": code, "y": y}).to_csv("t.csv", index=False)
+    fit = ["fit", "t.csv", "-t", "y", "-o", "m", "--epochs", "60", "--no-compare"]
+    assert CliRunner().invoke(app, fit).exit_code == 0
+    Path("new.csv").write_text("code,note\n01,007\n02,1.10\n")
+    result = CliRunner().invoke(app, ["predict", "m", "new.csv"])
+    rows = [line.split(",") for line in result.stdout.splitlines()]
+    assert rows[1][:2] == ["01", "007"] and rows[2][:2] == ["02", "1.10"]
+    assert float(rows[1][2]) > 3 and float(rows[2][2]) < -3
+
+
+def test_a_small_table_and_odd_names_are_no_trouble(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = houses(40).rename(columns={"price": "speed [/h] $a_$", "size": "len [red]"})
+    table.drop(columns=["id", "sold"]).to_csv("t.csv", index=False)
+    name = "speed [/h] $a_$"
+    result = CliRunner().invoke(app, ["fit", "t.csv", "-t", name, "-o", "m", *QUICK])
+    assert result.exit_code == 0, result.output
+    assert name in result.stdout
+    assert "len [red]" in CliRunner().invoke(app, ["inspect", "m"]).stdout
+    page = ["report", "m", "t.csv", "--out", "r.html"]
+    assert CliRunner().invoke(app, page).exit_code == 0
+
+
+def test_a_narrow_range_is_told_as_a_sentence(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    houses().to_csv("t.csv", index=False)
+    arguments = [
+        "fit",
+        "t.csv",
+        "-t",
+        "price",
+        "-o",
+        "m",
+        *QUICK,
+        "--range",
+        "0",
+        "9e4",
+    ]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0
+    assert re.search(r"^histreg: \d+ of \d+ targets lie outside", result.stderr, re.M)
 
 
 def test_a_refusal_reaches_the_shell(tmp_path):

@@ -66,7 +66,7 @@ def test_a_label_is_the_same_in_any_type():
 
 def test_text_where_numbers_were_is_refused_by_name():
     frame = pd.DataFrame({"size": ["12", "large"]})
-    with pytest.raises(ValueError, match=r"column 'size' must hold numbers.*'12'"):
+    with pytest.raises(ValueError, match=r"column 'size' must hold numbers.*'large'"):
         read_frame(frame, ("number",))
     readable = pd.DataFrame({"size": ["12", "13"]})
     assert read_frame(readable, ("number",)).numbers[:, 0].tolist() == [12.0, 13.0]
@@ -141,3 +141,26 @@ def test_labels_are_counted_off_by_frequency_and_others_are_unknown():
     seen = codes(np.array([["a"], ["b"], ["once"], ["new"], [None]], object))
     assert seen[:, 0].tolist() == [2, 1, UNKNOWN, UNKNOWN, UNKNOWN]
     assert LabelCodes(codes.levels)(labels).tolist() == codes(labels).tolist()
+
+
+def test_every_way_to_say_missing_is_understood():
+    frame = pd.DataFrame(
+        {
+            "text": pd.array(["a", pd.NA, "b"], dtype="string"),
+            "object": pd.Series([1.5, pd.NA, None], dtype=object),
+        }
+    )
+    assert kinds_of(frame) == ("label", "label")
+    table = read_frame(frame, ("label", "number"))
+    assert table.labels[:, 0].tolist() == ["a", None, "b"]
+    np.testing.assert_array_equal(table.numbers[:, 0], [1.5, np.nan, np.nan])
+
+
+def test_times_of_any_zone_are_instants():
+    times = pd.to_datetime(["1970-01-01 02:00", None]).tz_localize("Europe/Berlin")
+    table = read_frame(pd.DataFrame({"t": times}), ("number",))
+    np.testing.assert_array_equal(table.numbers[:, 0], [3600.0, np.nan])
+    length = pd.DataFrame({"t": pd.to_timedelta(["1 min", None])})
+    np.testing.assert_array_equal(
+        read_frame(length, ("number",)).numbers[:, 0], [60.0, np.nan]
+    )

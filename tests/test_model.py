@@ -7,7 +7,7 @@ import torch
 from histreg import Bins, HistogramRegressor
 from histreg import model as model_module
 from histreg.columns import Table
-from histreg.model import merged, n_outside
+from histreg.model import n_outside, sample_of
 
 
 def table_of(numbers, labels=None):
@@ -17,44 +17,44 @@ def table_of(numbers, labels=None):
     return Table(numbers, np.asarray(labels, dtype=object))
 
 
-def test_equal_rows_are_merged_and_their_weights_added():
-    numbers = [[1.0, np.nan], [2.0, 3.0], [1.0, np.nan], [-0.0, 1.0], [0.0, 1.0]]
-    y = np.array([[5.0], [6.0], [5.0], [7.0], [7.0]])
-    table, y_merged, weight = merged(
-        table_of(numbers), y, np.array([1.0, 2.0, 4.0, 0.5, 0.25])
-    )
-    found = {
-        (repr(row.tolist()), target[0]): total
-        for row, target, total in zip(table.numbers, y_merged, weight, strict=True)
-    }
-    assert sorted(found.values()) == [0.75, 2.0, 5.0]
+def test_whole_weights_are_copies():
+    numbers = [[1.0, np.nan], [2.0, 3.0], [-0.0, 1.0]]
+    y = np.array([[5.0], [6.0], [7.0]])
+    weight = np.array([2.0, 3.0, 1.0])
+    weighted = sample_of(table_of(numbers), y, weight)
+    copies = np.repeat(np.arange(3), [2, 3, 1])[::-1]
+    copied = sample_of(table_of(np.array(numbers)[copies]), y[copies], np.ones(6))
+    for one, other in zip(weighted.table, copied.table, strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(weighted.y, copied.y)
+    assert weighted.weight.tolist() == [1.0] * 6
 
 
-def test_rows_that_differ_in_anything_stay_apart():
-    labels = [["a"], ["b"], [None], ["a"]]
-    table, _, weight = merged(
-        table_of([[1.0]] * 4, labels),
-        np.array([[1.0], [1.0], [1.0], [2.0]]),
-        np.ones(4),
-    )
-    assert len(weight) == 4 and set(table.labels[:, 0]) == {"a", "b", None}
+@pytest.mark.parametrize("weight", [[0.5, 1.5], [1e6, 3e6], [1e308, 1e308]])
+def test_other_weights_stay_weights_of_mean_one(weight):
+    sample = sample_of(table_of([[1.0], [2.0]]), np.zeros((2, 1)), np.array(weight))
+    assert len(sample.y) == 2 and sample.weight.mean() == pytest.approx(1)
+    share = dict(zip(sample.table.numbers[:, 0], sample.weight, strict=True))
+    assert share[2.0] / share[1.0] == pytest.approx(weight[1] / weight[0])
 
 
 def test_the_order_of_rows_does_not_matter(generator):
     numbers = torch.randn(50, 3, generator=generator).numpy().astype(float)
+    labels = np.where(numbers[:, :1] > 0, "up", None)
     y = numbers[:, :1] ** 2
     order = np.random.default_rng(0).permutation(50)
-    one = merged(table_of(numbers), y, np.ones(50))
-    other = merged(table_of(numbers[order]), y[order], np.ones(50))
-    np.testing.assert_array_equal(one[0].numbers, other[0].numbers)
-    np.testing.assert_array_equal(one[1], other[1])
+    one = sample_of(table_of(numbers, labels), y, np.ones(50))
+    other = sample_of(table_of(numbers[order], labels[order]), y[order], np.ones(50))
+    np.testing.assert_array_equal(one.table.numbers, other.table.numbers)
+    np.testing.assert_array_equal(one.table.labels, other.table.labels)
+    np.testing.assert_array_equal(one.y, other.y)
 
 
 def test_rows_of_no_weight_are_gone():
-    table, _, weight = merged(
-        table_of([[1.0], [2.0]]), np.array([[1.0], [2.0]]), np.array([0.0, 3.0])
+    sample = sample_of(
+        table_of([[1.0], [2.0]]), np.array([[1.0], [2.0]]), np.array([0.0, 0.3])
     )
-    assert table.numbers.tolist() == [[2.0]] and weight.tolist() == [3.0]
+    assert sample.table.numbers.tolist() == [[2.0]] and sample.weight.tolist() == [1.0]
 
 
 def test_targets_outside_their_own_bins_are_counted():

@@ -1,6 +1,8 @@
 """Model files: whole or absent, and refused when damaged."""
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 import torch
@@ -50,17 +52,26 @@ def test_a_save_that_fails_leaves_the_old_model(folder, monkeypatch):
     assert len(list(folder.iterdir())) == 2
 
 
-def test_a_model_whose_description_was_not_reached_is_the_old_one(folder, monkeypatch):
-    """Weights are written first: a kill between the two files changes nothing."""
+def test_what_json_cannot_say_is_refused_before_anything_is_written(tmp_path):
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        model_files.save(tmp_path / "m", {"width": float("inf")}, TENSORS)
+    assert not (tmp_path / "m").exists()
 
-    def killed(*_, **__):
-        raise KeyboardInterrupt
 
-    monkeypatch.setattr("json.dumps", killed)
+def test_a_kill_between_the_two_files_leaves_the_old_model(folder, monkeypatch):
+    replaced = []
+
+    def killed(self, target):
+        if replaced:
+            raise KeyboardInterrupt
+        replaced.append(target)
+        os.replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", killed)
     with pytest.raises(KeyboardInterrupt):
         model_files.save(folder, {"name": "second"}, {"a": torch.zeros(2)})
     monkeypatch.undo()
-    assert model_files.load(folder)[0]["name"] == "first"
+    assert len(replaced) == 1 and model_files.load(folder)[0]["name"] == "first"
 
 
 def cut_weights(folder):
@@ -99,9 +110,11 @@ def described_as(**changes):
         (change_weights, "is damaged: its checksum"),
         (remove_weights, "is damaged: there is no file 'weights-"),
         (cut_description, "is damaged: it is no JSON"),
+        (described_as(name="other"), "is damaged: its checksum is not that of its"),
+        (described_as(name=None), "is damaged: its checksum is not that of its"),
         (described_as(format="other"), "must describe a histreg model"),
         (described_as(version=99), "must be of version 1.*got version 99"),
-        (described_as(weights="../../etc/passwd"), "is damaged: there is no file"),
+        (described_as(weights="../../etc/passwd"), "is damaged: its checksum"),
         (lambda folder: (folder / "model.json").write_text("[]"), "must describe"),
         (lambda folder: (folder / "model.json").unlink(), "must be a folder with a"),
     ],

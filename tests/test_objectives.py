@@ -131,3 +131,11 @@ def test_the_scale_of_a_constant_is_one():
 def test_an_unknown_loss_is_refused():
     with pytest.raises(ValueError, match="loss must be one of 'histogram'"):
         objective_of("l3", BINS, torch.zeros(2), torch.ones(2), None)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+def test_center_and_scale_survive_extreme_units(size):
+    y = size * torch.tensor([[1.0], [2.0], [3.0]], dtype=torch.float64)
+    center, scale = center_and_scale(y)
+    assert center.item() == pytest.approx(2 * size)
+    assert scale.item() == pytest.approx((2 / 3) ** 0.5 * size)

@@ -11,13 +11,14 @@ from sklearn import set_config
 from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.datasets import load_diabetes
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from torch import nn
 
-from histreg import Bins, HistogramRegressor, metrics, targets
+from histreg import Bins, HistogramRegressor, conformal, metrics, targets
 from histreg.objectives import LOSSES
 
 SMALL = {"hidden_layer_sizes": (16,), "max_iter": 8, "random_state": 0}
@@ -292,6 +293,13 @@ def test_a_pickle_predicts_the_same():
     np.testing.assert_array_equal(model.predict(X), again.predict(X))
 
 
+def test_one_number_is_one_layer():
+    X, y = data()
+    one = HistogramRegressor(**SMALL | {"hidden_layer_sizes": 16}).fit(X, y)
+    same = HistogramRegressor(**SMALL).fit(X, y)
+    np.testing.assert_array_equal(one.predict(X), same.predict(X))
+
+
 def test_seeds_make_results_and_leave_torch_alone():
     X, y = data()
     torch.manual_seed(3)
@@ -374,17 +382,6 @@ def test_uneven_bins_take_targets_that_need_no_smoothing():
     assert model.fit(X, y).score(X, y) > 0.8
 
 
-class Wide(nn.Module):
-    """A backbone of a user's own."""
-
-    def __init__(self):
-        super().__init__()
-        self.layers = nn.Sequential(nn.LazyLinear(24), nn.BatchNorm1d(24), nn.ReLU())
-
-    def forward(self, x):
-        return self.layers(x)
-
-
 def test_any_module_can_be_the_backbone(tmp_path):
     table, y = frame(300)
     backbone = nn.Sequential(nn.Linear(11, 24), nn.BatchNorm1d(24), nn.ReLU())
@@ -434,8 +431,6 @@ def test_the_promise_of_calibration_holds_over_many_draws():
     model = HistogramRegressor(**SMALL).fit(X, y)
     X_all, y_all = data(300 * 99, seed=5)
     d = model.predict_dist(X_all)
-    from histreg import conformal
-
     scores = conformal.scores(d, torch.tensor(y_all), 0.9).view(300, 99)
     shares = [
         (row[49:] <= conformal.growth(row[:49], 0.9)).double().mean().item()
@@ -519,6 +514,10 @@ def test_code_is_not_saved(tmp_path):
         ({"weight_decay": -1}, "weight_decay must be finite and not negative"),
         ({"batch_size": 0}, "batch_size must be a whole number of at least 1"),
         ({"embedding_width": -1}, "embedding_width must be a whole number"),
+        ({"dropout": "much"}, "dropout must be a number"),
+        ({"validation_fraction": None}, "validation_fraction must be a number"),
+        ({"device": "abacus"}, "device must be one that this PyTorch has"),
+        ({"callback": 3}, "callback must be callable"),
     ],
 )
 def test_bad_options_are_refused_in_one_sentence_before_any_work(options, sentence):
@@ -533,6 +532,10 @@ def test_bad_data_are_refused():
     model = HistogramRegressor(**SMALL)
     with pytest.raises(ValueError, match="y contains NaN"):
         model.fit(X, np.where(np.arange(30) == 3, np.nan, y))
+    with pytest.raises(
+        ValueError, match="y must hold numbers, got values of type date"
+    ):
+        model.fit(X, pd.Series(pd.date_range("2020-01-01", periods=30)))
     with pytest.raises(ValueError, match="sample_weight must be finite, not negative"):
         model.fit(X, y, -np.ones(30))
     with pytest.raises(ValueError, match="dim 3, while dim <= 2 is required"):
@@ -550,6 +553,106 @@ def test_bad_data_are_refused():
         model.predict_proba_above(X, np.nan)
     with pytest.raises(ValueError, match="y must have 1 columns"):
         model.calibrate(X, np.zeros((30, 2)))
+
+
+def test_discrete_tables_are_learnt_without_bias():
+    """Three rows that look alike, whole-number targets: the mean and spread of each."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, size=(3000, 1)).astype(float)
+    y = rng.geometric(0.3, size=3000).astype(float)
+    model = HistogramRegressor((32,), max_iter=30, random_state=0).fit(X, y)
+    found = model.predict(np.array([[0.0], [1.0], [2.0]]))
+    # A mean of 1,000 draws of standard deviation 2.8 is known to 0.09.
+    truth = [y[X[:, 0] == i].mean() for i in range(3)]
+    np.testing.assert_allclose(found, truth, atol=0.35)
+    assert np.sqrt(model.predict_var(X[:1]))[0] == pytest.approx(2.8, abs=0.5)
+
+
+def test_intervals_of_tied_targets_cover_what_they_promise():
+    rng = np.random.default_rng(0)
+
+    def draw(n):
+        X = rng.integers(0, 2, size=(n, 1)).astype(float)
+        return X, rng.poisson(3, size=n).astype(float)
+
+    model = HistogramRegressor((16,), max_iter=5, random_state=0).fit(*draw(300))
+    model.calibrate(*draw(2000))
+    X, y = draw(4000)
+    for coverage in (0.3, 0.5, 0.7, 0.8, 0.9, 0.95):
+        for method in ("central", "shortest"):
+            lower, upper = model.predict_interval(X, coverage, method)
+            # Ties may cover more; four standard deviations of 0.0137.
+            assert ((lower <= y) & (y <= upper)).mean() > coverage - 0.055
+
+
+def test_training_on_takes_back_the_promise_of_old_rows():
+    X, y = data()
+    model = HistogramRegressor(**SMALL, warm_start=True).fit(X, y).calibrate(X, y)
+    assert model.partial_fit(X, y).model_.calibration is None
+    assert model.calibrate(X, y).fit(X, y).model_.calibration is None
+
+
+def test_fit_and_partial_fit_take_turns():
+    X, y = data()
+    model = HistogramRegressor(**SMALL, warm_start=True).partial_fit(X, y).fit(X, y)
+    before = model.model_.sharp.readout.weight.clone()
+    model.partial_fit(X, y)
+    assert not torch.equal(model.model_.sharp.readout.weight, before)
+    cold = HistogramRegressor(**SMALL).fit(X, y)
+    assert cold.partial_fit(X, y).n_iter_ == 9
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"n_estimators": 2}, {"n_bins": 30}, {"loss": "l2"}, {"activation": "tanh"}],
+)
+def test_another_network_cannot_go_on(change, tmp_path):
+    X, y = data()
+    model = HistogramRegressor(**SMALL, warm_start=True).fit(X, y)
+    expected = model.predict(X)
+    model.set_params(**change)
+    name = next(iter(change))
+    for go_on in (model.fit, model.partial_fit):
+        with pytest.raises(ValueError, match=f"{name} must stay as it was"):
+            go_on(X, y)
+    # What was fitted is what is saved.
+    model.save(tmp_path / "m")
+    again = HistogramRegressor.load(tmp_path / "m")
+    np.testing.assert_array_equal(again.predict(X), expected)
+
+
+def test_an_interrupted_fit_leaves_a_model_that_works(tmp_path):
+    X, y = data()
+
+    def stop(epoch):
+        if epoch.number == 3:
+            raise KeyboardInterrupt
+
+    model = HistogramRegressor(**SMALL, callback=stop)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    model.save(tmp_path / "m")
+    loaded = HistogramRegressor.load(tmp_path / "m")
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize(
+    "method",
+    ["predict_dist", "predict_quantiles", "predict_interval", "predict_var", "sample"],
+)
+def test_nothing_is_predicted_before_fit(method):
+    with pytest.raises(NotFittedError):
+        getattr(HistogramRegressor(), method)(np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize("size", [1e-100, 1e150])
+@pytest.mark.parametrize("loss", ["histogram", "l2", "mdn", "crps"])
+def test_extreme_units_of_y_do_no_harm(size, loss):
+    X, y = data()
+    options = {"hidden_layer_sizes": (16,), "max_iter": 3, "random_state": 0}
+    plain = HistogramRegressor(**options, loss=loss).fit(X, y).predict(X)
+    scaled = HistogramRegressor(**options, loss=loss).fit(X, y * size).predict(X)
+    np.testing.assert_allclose(scaled / size, plain, atol=0.02)
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import pytest
 from histreg import tables
 
 FRAME = pd.DataFrame(
-    {"a": [1.5, np.nan, 3.0], "b": ["x", "y", "ö"], "price": [1, 2, 3]}
+    {"a": [1.5, np.nan, 3.0], "b": ["x", "y", "ö"], "price": [1.0, 2.0, 3.0]}
 )
 
 
@@ -19,26 +19,52 @@ FRAME = pd.DataFrame(
 def test_what_is_written_is_read(name, tmp_path):
     path = tmp_path / name
     tables.write(FRAME, path)
-    pd.testing.assert_frame_equal(tables.read(path), FRAME)
+    found = tables.typed(tables.read(path))
+    pd.testing.assert_frame_equal(found, FRAME, check_dtype=False)
     assert [each.name for each in tmp_path.iterdir()] == [name]
+
+
+def test_text_is_written_again_as_it_was(tmp_path):
+    path = tmp_path / "t.csv"
+    said = 'id,code,day,gap\n00001,1.10,2020-01-01T00:00,NA\n00002,"a,b",,\n'
+    path.write_text(said)
+    tables.write(tables.read(path), tmp_path / "again.csv")
+    assert (tmp_path / "again.csv").read_text() == said
+
+
+def test_labels_stay_what_the_file_says(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("code,n\n01,1\n02,2\n,3\n")
+    free, told = (
+        tables.typed(tables.read(path)),
+        tables.typed(tables.read(path), ["code"]),
+    )
+    assert free["code"].tolist()[:2] == [1.0, 2.0]
+    assert told["code"].tolist() == ["01", "02", None]
+    assert told["n"].tolist() == [1.0, 2.0, 3.0]
 
 
 def test_semicolons_are_understood(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a;b\n1;2\n")
-    assert tables.read(path).to_dict("list") == {"a": [1], "b": [2]}
+    assert tables.read(path).to_dict("list") == {"a": ["1"], "b": ["2"]}
     path.write_text("a,b;c\n1,2\n")  # a semicolon in a name
-    assert tables.read(path).to_dict("list") == {"a": [1], "b;c": [2]}
+    assert tables.read(path).to_dict("list") == {"a": ["1"], "b;c": ["2"]}
 
 
 def test_iso_dates_become_times_and_other_text_stays(tmp_path):
     path = tmp_path / "t.csv"
-    path.write_text("day,time,not\n2020-01-01,2020-01-01T10:00:00,2020-x\n,,a\n")
-    table = tables.read(path)
+    path.write_text(
+        "day,time,not,never\n"
+        "2020-01-01,2020-01-01T10:00:00,2020-x,0000-00-00\n"
+        ",,a,2020-01-01\n"
+    )
+    table = tables.typed(tables.read(path))
     assert table["day"].iloc[0] == pd.Timestamp("2020-01-01")
     assert table["time"].iloc[0] == pd.Timestamp("2020-01-01 10:00")
     assert table["day"].isna().tolist() == [False, True]
     assert table["not"].tolist() == ["2020-x", "a"]
+    assert table["never"].tolist() == ["0000-00-00", "2020-01-01"]
 
 
 @pytest.mark.parametrize(
@@ -47,6 +73,8 @@ def test_iso_dates_become_times_and_other_text_stays(tmp_path):
         ("t.csv", b"", "is empty"),
         ("t.csv", b"a,b\n", "must hold at least one row"),
         ("t.csv", b"a,b\n1,2,3\n1,2,3,4\n", "cannot be read as .csv"),
+        ("t.csv", b"a,k,y\n1,2,3,\n4,5,6,\n", "cannot be read as .csv"),
+        ("t.csv", b"a,b,a\n1,2,3\n", "must name each column once, got 'a' twice"),
         ("t.csv", b"\xff\xfe\x00\x01", "cannot be read as .csv"),
         ("t.csv.gz", b"not packed", "cannot be read as .csv"),
         ("t.csv.gz", gzip.compress(b"a,b\n" + b"1,2\n" * 999)[:-12], "cannot be read"),

@@ -17,14 +17,22 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> None:
         raise ValueError(f"{name} must be one of {listed}, got {name}={value!r}")
 
 
+def check_real(name: str, value: object) -> None:
+    """Raise unless ``value`` is one real number."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise TypeError(f"{name} must be a number, got {name}={value!r}")
+
+
 def check_positive(name: str, value: float) -> None:
     """Raise unless ``value`` is a finite number above zero."""
+    check_real(name, value)
     if not (math.isfinite(value) and value > 0):
         raise ValueError(f"{name} must be finite and positive, got {name}={value!r}")
 
 
 def check_fraction(name: str, value: float) -> None:
     """Raise unless ``value`` lies strictly between zero and one."""
+    check_real(name, value)
     if not 0 < value < 1:
         raise ValueError(f"{name} must lie between 0 and 1, got {name}={value!r}")
 

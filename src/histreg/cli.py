@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -14,6 +15,7 @@ import numpy as np
 import pandas as pd
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import (
     BarColumn,
     Progress,
@@ -50,6 +52,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
+FEWEST_TO_CALIBRATE = 9  # rows: fewer cannot promise 90 %, see histreg.conformal
 P = ParamSpec("P")
 REFUSED, INTERRUPTED = 2, 130  # exit codes; the second is a shell's for Ctrl-C
 
@@ -60,7 +63,10 @@ def refusing(command: Callable[P, None]) -> Callable[P, None]:
     @functools.wraps(command)
     def refusing_command(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
-            command(*args, **kwargs)
+            with warnings.catch_warnings():
+                warnings.simplefilter("always", UserWarning)
+                warnings.showwarning = _tell
+                command(*args, **kwargs)
         except KeyboardInterrupt:
             _quit("stopped, nothing was written", INTERRUPTED)
         except BrokenPipeError:  # histreg predict ... | head
@@ -69,6 +75,11 @@ def refusing(command: Callable[P, None]) -> Callable[P, None]:
             _quit(str(error), REFUSED)
 
     return refusing_command
+
+
+def _tell(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Show a warning as the sentence that it is."""
+    print(f"histreg: {message}", file=sys.stderr)
 
 
 def _quit(sentence: str, code: int) -> None:
@@ -138,17 +149,19 @@ def fit(
         raise ValueError(f"{out} holds a model already; --overwrite replaces it")
     if out.exists() and not out.is_dir():
         raise ValueError(f"--out must be a folder, got file {out}")
-    everything = tables.read(table)
+    labels = _listed(label)
+    everything = tables.typed(tables.read(table), labels)
+    _check_columns(everything, [*_listed(drop), *labels, target])
     frame, y = _with_target(everything, target)
     left_out = [
         *_listed(drop),
         *([weight] if weight else []),
         *([time] if time else []),
     ]
-    _check_columns(frame, [*left_out, *_listed(label)])
+    _check_columns(frame, left_out)
     weights = None if weight is None else _numbers(frame, weight)
-    order = None if time is None else np.argsort(frame[time].to_numpy(), kind="stable")
-    X = _labelled(frame.drop(columns=left_out), _listed(label))
+    order = None if time is None else _order(frame, time)
+    X = frame.drop(columns=left_out)
     if X.shape[1] == 0:
         raise ValueError(f"{table} must have a column to learn from beside {target!r}")
     parts = parts_of(
@@ -176,7 +189,7 @@ def fit(
 
     model = fitted(f"Fitting ({loss})", loss)
     predicts_distribution = loss not in ("l2", "l1")
-    if len(parts.calibrate) and predicts_distribution:
+    if len(parts.calibrate) >= FEWEST_TO_CALIBRATE and predicts_distribution:
         model.calibrate(X.iloc[parts.calibrate], y[parts.calibrate])
     rows = {}
     if len(parts.test):
@@ -199,18 +212,18 @@ def fit(
         "n_calibrated": len(parts.calibrate),
         "n_tested": len(parts.test),
         "y_percentiles": np.percentile(y[parts.learn], range(101)).tolist(),
-        "scores": {name: asdict(scores) for name, scores in rows.items()},
+        "scores": {name: _finite(asdict(scores)) for name, scores in rows.items()},
     }
     model.save(out)
     if not quiet:
         if len(y) < len(everything):
             Console(stderr=True).print(
                 f"{len(everything) - len(y):,} of {len(everything):,} rows have no "
-                f"{target} and were left out"
+                f"{escape(target)} and were left out"
             )
         if rows:
             _print_scores(rows, len(parts.test), target)
-        Console().print(f"Model in [bold]{out}[/bold]; try: histreg inspect {out}")
+        Console().print(f"Model in [bold]{escape(str(out))}[/bold]", highlight=False)
 
 
 @app.command(
@@ -246,6 +259,8 @@ def predict(
     levels = _levels(quantiles)
     if interval is not None:
         check_fraction("--interval", interval)
+    if out is not None:
+        tables.check_writable(out)
     frame = tables.read(table)
     X = _columns_of(regressor, frame, table)
     name = _target_of(regressor)
@@ -273,7 +288,7 @@ def predict(
         return
     tables.write(result, out)
     if not quiet:
-        Console().print(f"{len(result):,} rows in [bold]{out}[/bold]")
+        Console().print(f"{len(result):,} rows in [bold]{escape(str(out))}[/bold]")
 
 
 @app.command(epilog="Example: histreg inspect model/")
@@ -291,7 +306,7 @@ def inspect(model: ModelFolder) -> None:
         "columns": f"{fitted.kinds.count('number')} of numbers, "
         f"{fitted.kinds.count('label')} of labels",
         "network": f"{fitted.network.n_models} x "
-        f"{tuple(regressor.hidden_layer_sizes)}, {n_parameters:,} weights",
+        f"{regressor.hidden_layer_sizes}, {n_parameters:,} weights",
         "loss": regressor.loss,
         "epochs": str(regressor.n_iter_),
         "bins": str(regressor.bins_),
@@ -301,23 +316,25 @@ def inspect(model: ModelFolder) -> None:
         if fitted.calibration is None
         else f"on {len(fitted.calibration.y)} rows",
     }
-    shown = Table(title=str(model), show_header=False)
+    shown = Table(title=escape(str(model)), show_header=False)
     for name, fact in facts.items():
-        shown.add_row(name, fact)
+        shown.add_row(name, escape(fact))
     console = Console()
     console.print(shown)
     if notes.get("scores"):
-        rows = {name: Scores(**scores) for name, scores in notes["scores"].items()}
+        rows = {
+            name: Scores(**{k: np.inf if v is None else v for k, v in scores.items()})
+            for name, scores in notes["scores"].items()
+        }
         _print_scores(rows, notes["n_tested"], facts["target"])
     names = list(getattr(regressor, "feature_names_in_", []))
     if names:
-        console.print("Columns: " + ", ".join(names), style="dim")
+        console.print(escape("Columns: " + ", ".join(names)), style="dim")
     for bins in fitted.bins:
         if bins.is_uniform:
             y = notes.get("y_percentiles") or bins.centers
-            console.print(
-                str(theory.explain(bins, regressor.sigma_in_bins * bins.width, y))
-            )
+            told = theory.explain(bins, regressor.sigma_in_bins * bins.width, y)
+            console.print(escape(str(told)), highlight=False)
 
 
 @app.command(
@@ -342,13 +359,18 @@ def report(
 
     if out.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"--out must be named .html, got {out}")
+    if not out.parent.is_dir():
+        raise ValueError(f"{out} cannot be written: there is no folder {out.parent}")
     regressor = HistogramRegressor.load(model)
     name = target or _target_of(regressor)
-    frame, y = _with_target(tables.read(table), name)
+    read = tables.read(table)
+    _check_columns(read, [name])
+    target_alone = tables.typed(read[[name]])
+    frame, y = _with_target(read.assign(**{name: target_alone[name]}), name)
     X = _columns_of(regressor, frame, table)
     write_page(Evidence.of(regressor, X, y, target=name, source=table.name), out)
     if not quiet:
-        Console().print(f"Page in [bold]{out}[/bold]")
+        Console().print(f"Page in [bold]{escape(str(out))}[/bold]")
 
 
 def run() -> None:
@@ -385,6 +407,8 @@ def _check_columns(frame: pd.DataFrame, names: list[str]) -> None:
 
 
 def _numbers(frame: pd.DataFrame, name: str) -> np.ndarray:
+    if pd.api.types.is_datetime64_any_dtype(frame[name].dtype):
+        raise ValueError(f"column {name!r} must hold numbers, got dates")
     values = pd.to_numeric(frame[name], errors="coerce")
     wrong = frame[name][values.isna() & frame[name].notna()]
     if len(wrong):
@@ -406,14 +430,20 @@ def _with_target(frame: pd.DataFrame, target: str) -> tuple[pd.DataFrame, np.nda
     return frame, y[present]
 
 
-def _labelled(frame: pd.DataFrame, labels: list[str]) -> pd.DataFrame:
-    return frame.astype({name: "category" for name in labels})
+def _order(frame: pd.DataFrame, name: str) -> np.ndarray:
+    """Return the numbers of the rows in the order of a column."""
+    if frame[name].isna().any():
+        raise ValueError(
+            f"--time must name a column without gaps, got {frame[name].isna().sum()} "
+            f"in {name!r}"
+        )
+    return frame[name].argsort(kind="stable").to_numpy()
 
 
 def _columns_of(
     model: HistogramRegressor, frame: pd.DataFrame, path: Path
 ) -> pd.DataFrame:
-    """Return the columns that a model was fitted on, in its order."""
+    """Return the columns that a model was fitted on, in its order, with their types."""
     names = list(getattr(model, "feature_names_in_", frame.columns))
     missing = [name for name in names if name not in frame.columns]
     if missing:
@@ -421,7 +451,8 @@ def _columns_of(
             f"{path} must have the columns that the model was fitted on, it lacks "
             f"{', '.join(map(repr, missing))}"
         )
-    return frame[names]
+    kinds = zip(names, model.model_.kinds, strict=True)
+    return tables.typed(frame[names], [name for name, kind in kinds if kind == "label"])
 
 
 def _target_of(model: HistogramRegressor) -> str:
@@ -479,8 +510,16 @@ def _progress(name: str, *, quiet: bool) -> Iterator[Callable[[Epoch], None]]:
         yield show
 
 
+def _finite(numbers: dict[str, float]) -> dict[str, float | None]:
+    """Return what JSON can say: an infinite width, of too few rows, is None."""
+    return {
+        name: number if np.isfinite(number) else None
+        for name, number in numbers.items()
+    }
+
+
 def _print_scores(rows: dict[str, Scores], n: int, target: str) -> None:
-    shown = Table(title=f"{n:,} held-out rows, in units of {target}")
+    shown = Table(title=f"{n:,} held-out rows, in units of {escape(target)}")
     shown.add_column("")
     for name in ("MAE", "RMSE", "CRPS", "90 % covers", "width"):
         shown.add_column(name, justify="right")

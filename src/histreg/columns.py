@@ -222,37 +222,58 @@ def _is_number(column: nw.Series[Any]) -> bool:
 def _numbers_of(column: nw.Series[Any]) -> NDArray[np.float64]:
     """Return a column as float64, dates and times in seconds."""
     dtype = column.dtype
-    if dtype == nw.Date or dtype == nw.Datetime:
-        instants = column.cast(nw.Datetime("us")).dt.timestamp("us")
-        return instants.cast(nw.Float64).to_numpy() / 1e6
-    if dtype == nw.Duration:
-        return column.dt.total_microseconds().cast(nw.Float64).to_numpy() / 1e6
     try:
-        return column.cast(nw.Float64).to_numpy().astype(np.float64)
+        if dtype == nw.Datetime and dtype.time_zone is not None:  # type: ignore[attr-defined]
+            column = column.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+        if dtype == nw.Date or dtype == nw.Datetime:
+            instants = column.cast(nw.Datetime("us")).dt.timestamp("us")
+            return instants.cast(nw.Float64).to_numpy() / 1e6
+        if dtype == nw.Duration:
+            return column.dt.total_microseconds().cast(nw.Float64).to_numpy() / 1e6
+        if dtype.is_numeric() or dtype == nw.Boolean:
+            return column.cast(nw.Float64).to_numpy().astype(np.float64)
     except Exception as error:  # each library has its own
         raise ValueError(
-            f"column {column.name!r} must hold numbers, as it did in fit, "
-            f"got {dtype} values such as {_first(column)!r}"
+            f"column {column.name!r} must hold numbers, got {dtype} values"
         ) from error
+    return np.array([_number(value, column.name) for value in column.to_list()])
+
+
+def _number(value: Any, name: str) -> float:
+    """Return the number that a text or an object says, NaN for a missing one."""
+    if _is_missing(value) or value == "":
+        return np.nan
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"column {name!r} must hold numbers, as it did in fit, got {value!r}"
+        ) from None
 
 
 def _labels_of(column: nw.Series[Any]) -> NDArray[np.object_]:
     """Return a column as text, None where missing."""
-    values = column.to_list()
-    named = {value: _label(value) for value in set(values)}
-    labels = np.empty(len(values), dtype=object)
-    labels[:] = [named[value] for value in values]
+    labels = np.empty(len(column), dtype=object)
+    labels[:] = [_label(value) for value in column.to_list()]
     return labels
 
 
 def _label(value: Any) -> str | None:
     """Return the text of a label; a whole number has no decimals, whatever its type."""
-    if value is None or value != value:
+    if _is_missing(value):
         return None
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
     return str(value)
 
 
-def _first(column: nw.Series[Any]) -> Any:
-    return next((value for value in column.to_list() if value is not None), None)
+def _is_missing(value: Any) -> bool:
+    """Whether it is None, NaN, NaT or pandas' NA, which is neither true nor false."""
+    if value is None:
+        return True
+    same = value == value
+    return (
+        not same
+        if isinstance(same, bool | np.bool_)
+        else type(value).__name__ == "NAType"
+    )

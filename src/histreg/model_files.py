@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError
 from safetensors.torch import load as tensors_from_bytes
 from safetensors.torch import save as bytes_of_tensors
 from torch import Tensor
+
+from histreg.files import whole
 
 FORMAT = "histreg model"
 VERSION = 1
@@ -26,22 +26,25 @@ def save(folder: Path, described: dict[str, Any], tensors: dict[str, Tensor]) ->
     """Write a model into a folder, made if missing; replace one that is there."""
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"path must be a folder to save a model in, got file {folder}")
-    folder.mkdir(parents=True, exist_ok=True)
     data = bytes_of_tensors(tensors)
     digest = hashlib.sha256(data).hexdigest()
-    weights = folder / f"weights-{digest[:16]}.safetensors"
-    _write_whole(weights, data)
+    name = f"weights-{digest[:16]}.safetensors"
     described = {
         "format": FORMAT,
         "version": VERSION,
-        "weights": weights.name,
+        "weights": name,
         "sha256": digest,
         **described,
     }
+    described["checksum"] = _checksum(described)
     text = json.dumps(described, indent=1, allow_nan=False)
-    _write_whole(folder / DESCRIPTION, text.encode())
+    folder.mkdir(parents=True, exist_ok=True)
+    with whole(folder / name) as path:
+        path.write_bytes(data)
+    with whole(folder / DESCRIPTION) as path:
+        path.write_text(text, encoding="utf-8")
     for old in folder.glob("weights-*.safetensors"):
-        if old != weights:
+        if old.name != name:
             old.unlink()
 
 
@@ -61,29 +64,22 @@ def load(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
             f"{path} must be of version {VERSION}, which this histreg reads, "
             f"got version {described.get('version')}"
         )
-    name = str(described.get("weights"))
-    weights = folder / name
-    if Path(name).name != name or not weights.is_file():
-        raise ValueError(f"{path} is damaged: there is no file {name!r} beside it")
+    if described.pop("checksum", None) != _checksum(described):
+        raise ValueError(f"{path} is damaged: its checksum is not that of its content")
+    weights = folder / described["weights"]
+    if not weights.is_file():
+        raise ValueError(
+            f"{path} is damaged: there is no file {described['weights']!r} beside it"
+        )
     data = weights.read_bytes()
-    if hashlib.sha256(data).hexdigest() != described.get("sha256"):
+    if hashlib.sha256(data).hexdigest() != described["sha256"]:
         raise ValueError(
             f"{weights} is damaged: its checksum is not the one in {DESCRIPTION}"
         )
-    try:
-        return described, tensors_from_bytes(data)
-    except SafetensorError as error:
-        raise ValueError(f"{weights} is damaged: {error}") from error
+    return described, tensors_from_bytes(data)
 
 
-def _write_whole(path: Path, data: bytes) -> None:
-    """Write a file that is whole or absent, whatever happens."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        with partial.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+def _checksum(described: dict[str, Any]) -> str:
+    """Return the SHA-256 of what is described, however the JSON is laid out."""
+    text = json.dumps(described, sort_keys=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -8,7 +8,6 @@ of the whole stack, the equal mixture of its models.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -60,6 +59,9 @@ class Objective(ABC):
         """
         each = [self._loss(outputs[:, :, i], y[:, i], i) for i in range(y.shape[1])]
         return each[0] if len(each) == 1 else torch.stack(each).mean(dim=0)
+
+    def _standard(self, y: Tensor, i: int) -> Tensor:
+        return (y - self.center[i].item()) / self.scale[i].item()
 
     @abstractmethod
     def _loss(self, outputs: Tensor, y: Tensor, i: int) -> Tensor:
@@ -121,7 +123,7 @@ class AgainstTarget(OnHistogram):
 
 
 class AgainstNumber(OnHistogram):
-    """Logits against y itself: losses on the mean, or the CRPS."""
+    """Logits against the standardised y itself: losses on the mean, or the CRPS."""
 
     def __init__(
         self,
@@ -130,17 +132,16 @@ class AgainstNumber(OnHistogram):
         scale: Tensor,
         *,
         loss: Callable[[Tensor, Tensor, Bins], Tensor],
-        power: int,
     ) -> None:
         super().__init__(bins, center, scale)
         self.loss_per_sample = loss
-        self.power = power  # the loss is in this power of the units of y
+        self.standard_bins = [
+            Bins((each.borders - center[i]) / scale[i]) for i, each in enumerate(bins)
+        ]
 
     def _loss(self, outputs: Tensor, y: Tensor, i: int) -> Tensor:
-        in_units = self.loss_per_sample(
-            outputs, y.expand(outputs.shape[:-1]), self.bins[i]
-        )
-        return in_units / float(self.scale[i]) ** self.power
+        standard = self._standard(y, i).expand(outputs.shape[:-1])
+        return self.loss_per_sample(outputs, standard, self.standard_bins[i])
 
 
 class OnNumber(Objective):
@@ -161,7 +162,7 @@ class OnNumber(Objective):
 
     def _loss(self, outputs: Tensor, y: Tensor, i: int) -> Tensor:
         predicted = outputs[..., 0]
-        standard = ((y - self.center[i]) / self.scale[i]).to(outputs.dtype)
+        standard = self._standard(y, i).to(outputs.dtype)
         return self.loss_per_sample(predicted, standard.expand_as(predicted))
 
     def mean(self, outputs: Tensor) -> Tensor:
@@ -176,7 +177,7 @@ class OnMixture(Objective):
     smallest_sigma = 1e-2
 
     def _loss(self, outputs: Tensor, y: Tensor, i: int) -> Tensor:
-        standard = ((y - self.center[i]) / self.scale[i]).to(outputs.dtype)
+        standard = self._standard(y, i).to(outputs.dtype)
         return losses.mdn(
             outputs.unflatten(-1, (3, -1)),
             standard.expand(outputs.shape[:-1]),
@@ -249,10 +250,17 @@ def center_and_scale(y: Tensor) -> tuple[Tensor, Tensor]:
     The scale of a constant column, up to rounding, is 1.
     """
     y = as_float64(y)
-    center = y.mean(dim=0)
-    scale = (y - center).pow(2).mean(dim=0).sqrt()
-    rounding = torch.finfo(torch.float64).eps * center.abs() * math.sqrt(len(y))
-    return center, torch.where(scale > 8 * rounding, scale, torch.ones_like(scale))
+    low, high = y.amin(dim=0), y.amax(dim=0)
+    # Relative to the range, so that no square leaves float64.
+    span = high - low
+    varies = (
+        span > 64 * torch.finfo(torch.float64).eps * torch.maximum(-low, high).abs()
+    )
+    unit = torch.where(varies & (span > 0), span, torch.ones_like(span))
+    place = (y - low) / unit  # (n, m), within [0, 1]
+    center = low + place.mean(dim=0) * unit
+    scale = place.std(dim=0, correction=0) * unit
+    return center, torch.where(varies & (scale > 0), scale, torch.ones_like(scale))
 
 
 def objective_of(
@@ -273,5 +281,4 @@ def objective_of(
         return OnNumber(*learnt, loss=getattr(losses, loss))
     if loss == "mdn":
         return OnMixture(*learnt)
-    power = 2 if loss.endswith("l2") else 1
-    return AgainstNumber(*learnt, loss=getattr(losses, loss), power=power)
+    return AgainstNumber(*learnt, loss=getattr(losses, loss))

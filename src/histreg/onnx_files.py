@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import logging
-import os
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from histreg.columns import NumberScaling
+from histreg.files import whole
 from histreg.model import Model
 from histreg.networks import Stack
 from histreg.objectives import OnHistogram, OnNumber
@@ -38,6 +39,8 @@ class Exported(nn.Module):
                 "to_onnx needs a loss on bins or on one number, got "
                 f"{type(model.objective).__name__}"
             )
+        if not (model.scaling.n_outputs or model.codes.n_codes):
+            raise ValueError("to_onnx needs a column that varies, got none")
         if not all(0 <= level <= 1 for level in alpha):
             raise ValueError(f"alpha must hold levels in [0, 1], got {list(alpha)}")
         self.is_histogram = isinstance(model.objective, OnHistogram)
@@ -96,7 +99,7 @@ def export(model: Model, path: Path, alpha: Sequence[float]) -> None:
         raise ImportError(
             "to_onnx needs the extra: pip install 'histreg[onnx]'"
         ) from error
-    exported = Exported(model, alpha).cpu().eval()
+    exported = copy.deepcopy(Exported(model, alpha)).cpu().eval()
     n_numbers, n_labels = model.kinds.count("number"), model.kinds.count("label")
     some = 3  # rows: torch.export takes 0 and 1 for special
     example = {"numbers": torch.zeros(some, n_numbers, dtype=torch.float64)}
@@ -123,12 +126,8 @@ def export(model: Model, path: Path, alpha: Sequence[float]) -> None:
     for name, value in facts.items():
         entry = proto.metadata_props.add()
         entry.key, entry.value = name, json.dumps(value)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
+    with whole(path) as partial:
         partial.write_bytes(proto.SerializeToString())
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -30,12 +30,13 @@ from histreg._checks import (
     check_count,
     check_fraction,
     check_positive,
+    check_real,
     check_weight,
 )
 from histreg.bins import Bins, checked_bins, float64_on
 from histreg.columns import LabelCodes, NumberScaling, Table, kinds_of, read_frame
 from histreg.distribution import Histogram
-from histreg.model import Model, merged, n_outside
+from histreg.model import Model, n_outside, sample_of
 from histreg.networks import ACTIVATIONS, CopiedBody, Stack, TabularBody
 from histreg.objectives import (
     LOSSES,
@@ -51,6 +52,22 @@ from histreg.training import Epoch, Measure, Rows, Settings, optimizer_of, train
 OUTPUT_TYPES = ("mean", "median", "mode", "quantiles")
 DECILES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 SHARPENING_EPOCHS, SHARPENING_PATIENCE = 20, 4
+# Options that the fitted network is built by, and that cannot change after.
+STRUCTURE = (
+    "hidden_layer_sizes",
+    "activation",
+    "embedding_width",
+    "loss",
+    "target",
+    "n_bins",
+    "sigma_in_bins",
+    "padding_in_sigmas",
+    "final_sigma_in_bins",
+    "bins",
+    "y_range",
+    "n_estimators",
+    "backbone",
+)
 ON_TARGETS = ("brier", "histogram")  # losses that smoothing concerns
 MOST_EMBEDDED = 128  # columns, see docs/regressor.md
 FEWEST_JUDGES = 5  # validation rows, below which their loss tells nothing
@@ -67,7 +84,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
 
     Parameters
     ----------
-    hidden_layer_sizes : sequence of int
+    hidden_layer_sizes : int or sequence of int
     activation : {"relu", "gelu", "silu", "tanh"}
     dropout : float in [0, 1)
         After each hidden layer.
@@ -147,9 +164,10 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
 
     Notes
     -----
-    A row of weight k counts as k rows, to the bit: equal rows are merged and their
-    weights added, and the order of rows does not matter. Results for a
-    ``random_state`` are the same on one machine, and close on others.
+    The order of rows does not matter. Whole-number weights count as copies, to the bit
+    (up to eight a row on average; beyond, and if fractional, a weight multiplies the
+    loss of its row). Results for a ``random_state`` are the same on one machine, and
+    close on others.
 
     Examples
     --------
@@ -172,7 +190,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
 
     def __init__(
         self,
-        hidden_layer_sizes: Sequence[int] = (256, 256, 256),
+        hidden_layer_sizes: int | Sequence[int] = (256, 256, 256),
         *,
         activation: str = "relu",
         dropout: float = 0.1,
@@ -247,6 +265,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         """
         self._check_parameters()
         goes_on = self.warm_start and hasattr(self, "model_")
+        if goes_on:
+            self._check_structure()
         data = self._read_training(X, y, sample_weight, reset=not goes_on)
         device = self._device()
         seed = check_random_state(self.random_state).randint(2**31)
@@ -254,6 +274,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             if not goes_on:
                 self._start(data)
             rows = self._rows(data, device)
+            self.model_.sharp = None  # of an earlier fit, for the network as it was
+            self._optimizers: list[torch.optim.Optimizer] = []
             held_out = self._held_out(len(rows), device)
             settings = self._settings(len(rows))
             history = self._train(self.model_.network, rows, held_out, settings)
@@ -263,7 +285,6 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                     n_epochs=min(SHARPENING_EPOCHS, settings.n_epochs),
                     patience=min(SHARPENING_PATIENCE, settings.patience),
                 )
-                self.model_.sharp = None  # of an earlier fit
                 self._train_sharp(rows, held_out, few)
         self._keep(history)
         return self
@@ -289,6 +310,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         """
         self._check_parameters()
         first = not hasattr(self, "model_")
+        if not first:
+            self._check_structure()
         data = self._read_training(X, y, sample_weight, reset=first)
         device = self._device()
         if not hasattr(self, "_generator"):
@@ -301,7 +324,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                 self.model_.network.n_models, len(rows), dtype=torch.bool, device=device
             )
             settings = self._settings(len(rows), n_epochs=1)
-            if not hasattr(self, "_optimizers"):
+            if not getattr(self, "_optimizers", None):
                 self._optimizers = [optimizer_of(self.model_.network, settings)]
                 if self._sharpens():
                     readout = self.model_.begin_sharp().readout
@@ -366,12 +389,10 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         check_choice("output_type", output_type, OUTPUT_TYPES)
         if output_type == "quantiles":
             return self.predict_quantiles(X, alpha)
-        table = self._table(X)
         if output_type == "mean":  # which needs no distribution
+            table = self._table(X)
             return self._shaped(self.model_.mean(table))
-        return self._shaped(
-            self.model_.read(table, lambda d, _: getattr(d, output_type))
-        )
+        return self._reading(X, lambda d, _: getattr(d, output_type))
 
     def predict_dist(self, X: Any) -> Histogram | tuple[Histogram, ...]:
         """Return the predicted distribution of each row.
@@ -385,7 +406,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         Histogram of batch shape (n,), or a tuple of m of them
             In float64 on the CPU: 8 bytes per bin and row.
         """
-        logits = self.model_.read(self._table(X), lambda d, _: d.logits)  # (n, m, k)
+        table = self._table(X)
+        logits = self.model_.read(table, lambda d, _: d.logits)  # (n, m, k)
         each = tuple(
             Histogram(bins, logits=logits[:, i])
             for i, bins in enumerate(self.model_.bins)
@@ -409,10 +431,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         levels = np.atleast_1d(np.asarray(alpha, dtype=np.float64))
         if levels.ndim != 1 or not ((levels >= 0) & (levels <= 1)).all():
             raise ValueError(f"alpha must hold levels in [0, 1], got {alpha=}")
-        found = self._shaped(
-            self.model_.read(
-                self._table(X), lambda d, _: d.quantiles(levels.tolist()).movedim(0, -1)
-            )
+        found = self._reading(
+            X, lambda d, _: d.quantiles(levels.tolist()).movedim(0, -1)
         )
         return found[..., 0] if isinstance(alpha, Real) else found
 
@@ -436,12 +456,13 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         """
         check_fraction("coverage", coverage)
         check_choice("method", method, conformal.METHODS)
-        ends = self._shaped(self.model_.interval(self._table(X), coverage, method))
+        table = self._table(X)
+        ends = self._shaped(self.model_.interval(table, coverage, method))
         return ends[..., 0], ends[..., 1]
 
     def predict_var(self, X: Any) -> NDArray[np.float64]:
         """Return the variance of each row's distribution: (n,) or (n, m)."""
-        return self._shaped(self.model_.read(self._table(X), lambda d, _: d.variance))
+        return self._reading(X, lambda d, _: d.variance)
 
     def predict_proba_above(
         self, X: Any, threshold: float | Sequence[float]
@@ -457,13 +478,11 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         -------
         ndarray of shape (n,) or (n, m)
         """
-        table = self._table(X)
+        check_is_fitted(self)
         limits = np.broadcast_to(np.asarray(threshold, float), (self.n_outputs_,))
         if np.isnan(limits).any():
             raise ValueError(f"threshold must be a number, got {threshold=}")
-        return self._shaped(
-            self.model_.read(table, lambda d, i: d.prob(float(limits[i]), math.inf))
-        )
+        return self._reading(X, lambda d, i: d.prob(float(limits[i]), math.inf))
 
     def sample(
         self,
@@ -487,11 +506,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         check_count("n_samples", n_samples, at_least=1)
         generator = torch.Generator()
         generator.manual_seed(int(check_random_state(random_state).randint(2**31)))
-        return self._shaped(
-            self.model_.read(
-                self._table(X),
-                lambda d, _: d.sample((n_samples,), generator=generator).movedim(0, -1),
-            )
+        return self._reading(
+            X, lambda d, _: d.sample((n_samples,), generator=generator).movedim(0, -1)
         )
 
     def save(self, path: str | Path) -> None:
@@ -506,8 +522,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         described, tensors = self.model_.state()
         described |= {
             "options": self._options(),
-            "has_own_bins": not isinstance(self.bins, str),
-            "has_backbone": self.backbone is not None,
+            "has_own_bins": not isinstance(self._structure["bins"], str),
+            "has_backbone": self._structure["backbone"] is not None,
             "feature_names": None if names is None else [str(name) for name in names],
             "n_clipped": self.n_clipped_,
             "history": self.history_,
@@ -517,7 +533,11 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
 
     @classmethod
     def load(
-        cls, path: str | Path, *, backbone: nn.Module | None = None
+        cls,
+        path: str | Path,
+        *,
+        backbone: nn.Module | None = None,
+        device: str = "auto",
     ) -> HistogramRegressor:
         """Return the model that was saved into a folder: it predicts the same, bitwise.
 
@@ -526,6 +546,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         path : str or Path
         backbone : nn.Module, optional
             For a model that was fitted with one: a module of the same shape.
+        device : str
+            Where to predict, see the class.
         """
         described, tensors = model_files.load(Path(path))
         if described["has_backbone"] != (backbone is not None):
@@ -536,7 +558,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         options = described["options"]
         for name in ("hidden_layer_sizes", "y_range"):  # JSON has lists alone
             options[name] = options[name] and tuple(options[name])
-        model = cls(**options)
+        model = cls(**options, device=device)
         model.backbone = backbone
 
         def objective_for(
@@ -545,14 +567,21 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             target = model._target(model.sigma_in_bins)
             return objective_of(model.loss, bins, center, scale, target)
 
-        model.model_ = Model.from_state(
-            described,
-            tensors,
-            body_for=model._body,
-            objective_for=objective_for,
-        ).to(model._device())
+        try:
+            model.model_ = Model.from_state(
+                described,
+                tensors,
+                body_for=model._body,
+                objective_for=objective_for,
+            ).to(model._device())
+        except RuntimeError as error:
+            raise ValueError(
+                "backbone must have the shape of the one that was saved, got "
+                f"{type(backbone).__name__}"
+            ) from error
         if described["has_own_bins"]:
             model.bins = list(model.model_.bins)
+        model._structure = {name: getattr(model, name) for name in STRUCTURE}
         if described["feature_names"] is not None:
             model.feature_names_in_ = np.array(described["feature_names"], dtype=object)
         model.n_features_in_ = len(model.model_.kinds)
@@ -604,7 +633,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             check_choice("bins", self.bins, ("uniform",))
         else:
             checked_bins(self.bins)
-        for size in self.hidden_layer_sizes:
+        for size in _sizes(self.hidden_layer_sizes):
             check_count("hidden_layer_sizes", size, at_least=1)
         if self.embedding_width != "auto":
             check_count("embedding_width", self.embedding_width, at_least=0)  # type: ignore[arg-type]
@@ -618,6 +647,12 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         if self.final_sigma_in_bins is not None:
             check_positive("final_sigma_in_bins", self.final_sigma_in_bins)
         check_fraction("validation_fraction", self.validation_fraction)
+        check_real("dropout", self.dropout)
+        check_real("weight_decay", self.weight_decay)
+        check_real("padding_in_sigmas", self.padding_in_sigmas)
+        self._device()
+        if self.callback is not None and not callable(self.callback):
+            raise TypeError(f"callback must be callable, got {self.callback!r}")
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout must lie in [0, 1), got dropout={self.dropout}")
         if not 0 <= self.weight_decay < math.inf:
@@ -625,6 +660,16 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                 "weight_decay must be finite and not negative, "
                 f"got weight_decay={self.weight_decay}"
             )
+
+    def _check_structure(self) -> None:
+        """Raise if the network is to go on but would have to be another."""
+        for name, fitted in self._structure.items():
+            now = getattr(self, name)
+            if now is not fitted and now != fitted:
+                raise ValueError(
+                    f"{name} must stay as it was to go on training, {fitted!r}, "
+                    f"got {name}={now!r}"
+                )
 
     def _read_training(
         self, X: Any, y: Any, sample_weight: Any, *, reset: bool
@@ -644,7 +689,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             )
         weight = _check_sample_weight(sample_weight, table.numbers, dtype=np.float64)
         check_weight("sample_weight", torch.from_numpy(weight.copy()))
-        table, y, weight = merged(table, y, weight)
+        table, y, weight = sample_of(table, y, weight)
         return _Training(table, kinds, torch.tensor(y), torch.tensor(weight), is_flat)
 
     def _table(self, X: Any) -> Table:
@@ -678,15 +723,16 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         return table, ("number",) * numbers.shape[1]
 
     def _checked_y(self, y: Any) -> NDArray[np.float64]:  # (n,) or (n, m)
+        if getattr(getattr(y, "dtype", None), "kind", "") in "mM":
+            raise ValueError(f"y must hold numbers, got values of type {y.dtype}")
         return check_array(
             y, dtype=np.float64, ensure_2d=False, input_name="y", estimator=self
         )
 
     def _start(self, data: _Training) -> None:
         """Learn columns and bins, and draw the first weights."""
-        for name in ("_optimizers", "_generator"):  # of an earlier partial_fit
-            if hasattr(self, name):
-                delattr(self, name)
+        if hasattr(self, "_generator"):  # of an earlier partial_fit
+            del self._generator
         bins = self._bins_for(data.y)
         scaling = NumberScaling.of(data.table.numbers)
         codes = LabelCodes.of(data.table.labels)
@@ -697,7 +743,10 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         self.model_ = Model(
             data.kinds, scaling, codes, objective, network, data.is_flat
         ).to(self._device())
+        self._structure = {name: getattr(self, name) for name in STRUCTURE}
+        self._optimizers = []
         self.notes_ = {}
+        self._keep([])
         self._learnt()
 
     def _learnt(self) -> None:
@@ -713,7 +762,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                 Bins.around(
                     low,
                     high,
-                    n_bins=self.n_bins,
+                    n_bins=int(self.n_bins),
                     sigma_in_bins=self.sigma_in_bins,
                     padding_in_sigmas=self.padding_in_sigmas,
                 )
@@ -764,7 +813,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     def _body(
         self, scaling: NumberScaling, codes: LabelCodes
     ) -> TabularBody | CopiedBody:
-        shape = (self.n_estimators, scaling.n_outputs, codes.n_codes)
+        shape = (int(self.n_estimators), scaling.n_outputs, codes.n_codes)
         if self.backbone is not None:
             return CopiedBody(self.backbone, *shape)
         width = self.embedding_width
@@ -772,7 +821,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             width = 8 if scaling.n_outputs <= MOST_EMBEDDED else 0
         return TabularBody(
             *shape,
-            hidden_layer_sizes=tuple(self.hidden_layer_sizes),
+            hidden_layer_sizes=[int(size) for size in _sizes(self.hidden_layer_sizes)],
             activation=self.activation,
             dropout=self.dropout,
             embedding_width=int(width),
@@ -781,10 +830,17 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     def _device(self) -> torch.device:
         if self.device == "auto":
             return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        return torch.device(self.device)
+        try:
+            return torch.empty(0, device=self.device).device
+        except (RuntimeError, AssertionError, TypeError) as error:
+            raise ValueError(
+                "device must be one that this PyTorch has, or 'auto', "
+                f"got device={self.device!r}"
+            ) from error
 
     def _rows(self, data: _Training, device: torch.device) -> Rows:
         """Return what the network sees; tell of targets that it cannot."""
+        self.model_.calibration = None  # of the network as it was
         bins = self.model_.bins
         self.n_clipped_ = n_outside(data.y, bins)
         if self.n_clipped_:
@@ -797,8 +853,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         return Rows(
             tuple(each.to(device) for each in self.model_.inputs(data.table)),
             data.y.to(device, float64_on(device)),
-            # On the scale of one, which float32 carries.
-            (data.weight / data.weight.mean()).to(device, torch.float32),
+            data.weight.to(device, torch.float32),
         )
 
     def _held_out(self, n: int, device: torch.device) -> Tensor:  # (M, n), bool
@@ -817,7 +872,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             # Thirty-two steps an epoch or more, as far as batches stay sensible.
             batch_size = min(256, max(16, 2 ** int(math.log2(max(1, n // 32)))))
         return Settings(
-            n_epochs=n_epochs or self.max_iter,
+            n_epochs=n_epochs or int(self.max_iter),
             batch_size=int(batch_size),
             learning_rate=self.learning_rate_init,
             weight_decay=self.weight_decay,
@@ -896,23 +951,32 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         self.history_ = history
         self.n_iter_ = len(history["loss"])
 
+    def _reading(
+        self, X: Any, reading: Callable[[Histogram, int], Tensor]
+    ) -> NDArray[np.float64]:
+        """Return a reading of each distribution, see `Model.read`."""
+        table = self._table(X)
+        return self._shaped(self.model_.read(table, reading))
+
     def _shaped(self, values: Tensor) -> NDArray[np.float64]:
         """Return an array, without the dimension of targets if y had none."""
         return (values[:, 0] if self.model_.is_flat else values).numpy()
 
     def _options(self) -> dict[str, Any]:
         """Return the constructor's options that are no code, for JSON."""
-        options = self.get_params(deep=False)
-        for name in ("backbone", "callback", "bins"):
+        # What the network was built by, though it may have been set otherwise since.
+        options = self.get_params(deep=False) | self._structure
+        for name in ("backbone", "callback", "bins", "device"):
             del options[name]
-        if callable(self.target):
+        if callable(options["target"]):
             raise ValueError(
                 "save needs a target with a name; a callable one is code, which is "
-                f"not saved, got target={self.target!r}"
+                f"not saved, got target={options['target']!r}"
             )
-        options["hidden_layer_sizes"] = [int(size) for size in self.hidden_layer_sizes]
-        if self.y_range is not None:
-            options["y_range"] = np.asarray(self.y_range, dtype=float).tolist()
+        sizes = _sizes(options["hidden_layer_sizes"])
+        options["hidden_layer_sizes"] = [int(size) for size in sizes]
+        if options["y_range"] is not None:
+            options["y_range"] = np.asarray(options["y_range"], dtype=float).tolist()
         is_seed = isinstance(self.random_state, int | np.integer)
         options["random_state"] = int(self.random_state) if is_seed else None  # type: ignore[arg-type]
         return {
@@ -922,13 +986,18 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
 
 
 class _Training(NamedTuple):
-    """What to learn from: rows that differ, with their weights added."""
+    """What to learn from."""
 
     table: Table
     kinds: tuple[str, ...]
     y: Tensor  # (n, m)
     weight: Tensor  # (n,)
     is_flat: bool
+
+
+def _sizes(given: Any) -> tuple[int, ...]:
+    """Return sizes of layers as a tuple; one number is one layer."""
+    return tuple(given) if np.iterable(given) else (given,)
 
 
 def _measure(objective: Objective) -> Measure:

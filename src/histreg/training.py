@@ -128,13 +128,15 @@ def train(
     history: list[Epoch] = []
     try:
         for number in range(1, settings.n_epochs + 1):
-            network.train()
+            _train_mode(network)
             losses = []
             for index in _batches(learns, settings):
                 batch = rows.at(index)
-                weight = batch.weight * ~held_out[:, index]  # (M, b)
+                learning = ~held_out[:, index]  # (M, b)
                 each = measure.loss(network(*batch.inputs), batch.y)  # (M, b)
-                mean = _weighted_mean(each, weight)  # (M,)
+                # Over the rows of the batch, not over their weights: a heavy row
+                # counts the same whatever company it is in.
+                mean = _weighted_mean(each * batch.weight, learning)  # (M,)
                 optimizer.zero_grad()
                 mean.sum().backward()
                 optimizer.step()
@@ -172,7 +174,20 @@ def _batches(rows: Tensor, settings: Settings) -> Iterator[Tensor]:
     steps_a_pass = -(-len(rows) // settings.batch_size)
     for _ in range(max(1, settings.fewest_steps // max(1, steps_a_pass))):
         shuffled = rows[torch.randperm(len(rows)).to(rows.device)]
-        yield from shuffled.split(settings.batch_size)
+        batches = list(shuffled.split(settings.batch_size))
+        if len(batches) > 1 and len(batches[-1]) == 1:
+            # One row has no statistics, should the network take those of a batch.
+            batches[-2:] = [torch.cat(batches[-2:])]
+        yield from batches
+
+
+def _train_mode(network: Stack) -> None:
+    """Put a network into training, but leave the statistics of frozen parts alone."""
+    network.train()
+    for module in network.modules():
+        frozen = not any(each.requires_grad for each in module.parameters())
+        if isinstance(module, nn.modules.batchnorm._BatchNorm) and frozen:
+            module.eval()
 
 
 def optimizer_of(module: nn.Module, settings: Settings) -> torch.optim.Optimizer:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from numpy.typing import NDArray
 
 from histreg.distribution import Histogram
@@ -29,6 +30,8 @@ def picture(draw: Callable[[Axes], None]) -> str:
 def address_of(figure: Figure) -> str:
     """Return a figure as an SVG data address, to stand in an ``img``."""
     data = io.BytesIO()
+    for text in figure.findobj(Text):
+        text.set_parse_math(False)  # a column may be called "cost $a"
     figure.savefig(data, format="svg", dpi=150, metadata={"Date": None})
     return "data:image/svg+xml;base64," + base64.b64encode(data.getvalue()).decode()
 

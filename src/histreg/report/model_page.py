@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -15,6 +14,7 @@ from matplotlib.figure import Figure
 from histreg import metrics
 from histreg.distribution import Histogram
 from histreg.evaluation import Scores, scores_of, shown_number
+from histreg.files import whole
 from histreg.report import figures
 from histreg.report.figures import Array
 
@@ -49,7 +49,7 @@ class Evidence:
         fitted = model.model_
         facts = {
             "Loss": model.loss,
-            "Network": f"{fitted.network.n_models} x {tuple(model.hidden_layer_sizes)}",
+            "Network": f"{fitted.network.n_models} x {model.hidden_layer_sizes}",
             "Columns": f"{fitted.kinds.count('number')} of numbers, "
             f"{fitted.kinds.count('label')} of labels",
             "Bins": str(model.bins_),
@@ -77,12 +77,8 @@ def write_page(evidence: Evidence, path: Path) -> None:
     html = environment.from_string(template.read_text(encoding="utf-8")).render(
         evidence=evidence, pictures=_pictures(evidence), shown_number=shown_number
     )
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
+    with whole(path) as partial:
         partial.write_text(html, encoding="utf-8")
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _pictures(evidence: Evidence) -> dict[str, str]:
