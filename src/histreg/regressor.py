@@ -723,8 +723,9 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         return table, ("number",) * numbers.shape[1]
 
     def _checked_y(self, y: Any) -> NDArray[np.float64]:  # (n,) or (n, m)
-        if getattr(getattr(y, "dtype", None), "kind", "") in "mM":
-            raise ValueError(f"y must hold numbers, got values of type {y.dtype}")
+        dtype = getattr(y, "dtype", None)
+        if getattr(dtype, "kind", None) in ("m", "M"):
+            raise ValueError(f"y must hold numbers, got values of type {dtype}")
         return check_array(
             y, dtype=np.float64, ensure_2d=False, input_name="y", estimator=self
         )
