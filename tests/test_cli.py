@@ -146,7 +146,7 @@ def test_report_writes_one_page(place):
         cwd=place,
     )
     html = (place / "r.html").read_text()
-    assert "How well is price predicted?" in html and html.count("<img") == 5
+    assert "How well is price predicted?" in html and html.count("<img") == 10
 
 
 @pytest.mark.parametrize("command", ["fit", "predict", "inspect", "report"])

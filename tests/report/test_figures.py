@@ -39,15 +39,14 @@ def test_errors_are_grouped_by_spread(ax):
     np.testing.assert_allclose(y, [2, 4])
 
 
-def test_each_distribution_gets_its_own_panel_with_its_truth():
-    d = Histogram(Bins.uniform(0, 4, 4), probs=torch.tensor([[0.1, 0.2, 0.3, 0.4]] * 2))
-    axes = Figure().subplots(1, 2)
-    figures.draw_distributions(axes, d, np.array([1.0, 9.0]), target="y")
-    for ax, truth in zip(axes, (1.0, 9.0), strict=True):
-        mean, came = (line.get_xdata()[0] for line in ax.lines)
-        assert mean == pytest.approx(2.5) and came == truth
-        low, high = ax.get_xlim()
-        assert low < truth < high
+@pytest.mark.parametrize("truth", [1.0, 9.0])
+def test_a_distribution_is_drawn_with_its_mean_and_the_truth_in_view(ax, truth):
+    one = Histogram(Bins.uniform(0, 4, 4), probs=torch.tensor([0.1, 0.2, 0.3, 0.4]))
+    figures.draw_distribution(ax, one, truth, target="y")
+    mean, came = (line.get_xdata()[0] for line in ax.lines)
+    assert mean == pytest.approx(2.5) and came == truth
+    low, high = ax.get_xlim()
+    assert low < truth < high
 
 
 def test_reliability_shows_what_was_found(ax):

@@ -10,7 +10,7 @@ from histreg.evaluation import scores_of
 from histreg.report.model_page import LEVELS, Evidence, write_page
 from tests.browser import chromium
 
-PICTURES = 5
+PICTURES = 4 + 6
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -20,15 +20,10 @@ MANY = 2000  # points beyond which a scatter shows no more
 Array = NDArray[np.float64]
 
 
-def picture(draw: Callable[[Axes], None]) -> str:
-    """Return a drawing on one Axes as an address, see `address_of`."""
-    figure = Figure(figsize=(5.2, 3.6), layout="constrained")
+def picture(draw: Callable[[Axes], None], *, height: float = 3.6) -> str:
+    """Return a drawing as an SVG data address, to stand in an ``img``."""
+    figure = Figure(figsize=(5.2, height), layout="constrained")
     draw(figure.add_subplot())
-    return address_of(figure)
-
-
-def address_of(figure: Figure) -> str:
-    """Return a figure as an SVG data address, to stand in an ``img``."""
     data = io.BytesIO()
     for text in figure.findobj(Text):
         text.set_parse_math(False)  # a column may be called "cost $a"
@@ -47,25 +42,22 @@ def draw_predictions(ax: Axes, predicted: Array, y: Array, *, target: str) -> No
     ax.set(xlabel=f"predicted mean of {target}", ylabel=f"true {target}")
 
 
-def draw_distributions(
-    axes: Sequence[Axes], distribution: Histogram, y: Array, *, target: str
-) -> None:
-    """Draw the predicted density of each row with the truth and the 90 % interval."""
-    borders = distribution.bins.borders.numpy()
-    heights = distribution.probs.numpy() / np.diff(borders)
-    lower, upper = (end.numpy() for end in distribution.interval(0.9))
-    wide = distribution.quantiles([0.001, 0.999]).numpy()
-    means = distribution.mean.numpy()
-    for i, ax in enumerate(axes):
-        ax.stairs(heights[i], borders, fill=True, color=BLUE, alpha=0.45)
-        ax.axvspan(lower[i], upper[i], color=GREY, alpha=0.15, lw=0)
-        ax.axvline(means[i], color=BLUE, lw=1.2, ls="--")
-        ax.axvline(y[i], color=ORANGE, lw=1.6)
-        room = (wide[1, i] - wide[0, i]) * 0.05
-        ax.set_xlim(min(wide[0, i], y[i]) - room, max(wide[1, i], y[i]) + room)
-        ax.set_yticks([])
-        ax.locator_params(axis="x", nbins=4)
-        ax.set_xlabel(target)
+def draw_distribution(ax: Axes, one: Histogram, y: float, *, target: str) -> None:
+    """Draw the predicted density of a row, its mean, 90 % interval and the truth."""
+    borders = one.bins.borders.numpy()
+    ax.stairs(
+        one.probs.numpy() / np.diff(borders), borders, fill=True, color=BLUE, alpha=0.45
+    )
+    lower, upper = (end.item() for end in one.interval(0.9))
+    ax.axvspan(lower, upper, color=GREY, alpha=0.15, lw=0)
+    ax.axvline(one.mean.item(), color=BLUE, lw=1.2, ls="--")
+    ax.axvline(y, color=ORANGE, lw=1.6)
+    low, high = one.quantiles([0.001, 0.999]).tolist()
+    room = (high - low) * 0.05
+    ax.set_xlim(min(low, y) - room, max(high, y) + room)
+    ax.set_yticks([])
+    ax.locator_params(axis="x", nbins=4)
+    ax.set_xlabel(target)
 
 
 def draw_pit(ax: Axes, pit: Array, *, n_bars: int = 20) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 
 import jinja2
 import numpy as np
-from matplotlib.figure import Figure
 
 from histreg import metrics
 from histreg.distribution import Histogram
@@ -81,7 +80,7 @@ def write_page(evidence: Evidence, path: Path) -> None:
         partial.write_text(html, encoding="utf-8")
 
 
-def _pictures(evidence: Evidence) -> dict[str, str]:
+def _pictures(evidence: Evidence) -> dict[str, str | list[str]]:
     e = evidence
     spread = e.distribution.stddev.numpy()
     pit = metrics.pit(e.distribution, e.y).numpy()
@@ -93,7 +92,7 @@ def _pictures(evidence: Evidence) -> dict[str, str]:
         "predictions": figures.picture(
             lambda ax: figures.draw_predictions(ax, e.predicted, e.y, target=e.target)
         ),
-        "distributions": _examples(e, chosen),
+        "distributions": [_example(e, int(row)) for row in chosen],
         "pit": figures.picture(lambda ax: figures.draw_pit(ax, pit)),
         "reliability": figures.picture(
             lambda ax: figures.draw_reliability(ax, LEVELS, e.coverage)
@@ -106,18 +105,13 @@ def _pictures(evidence: Evidence) -> dict[str, str]:
     }
 
 
-def _examples(evidence: Evidence, chosen: np.ndarray) -> str:
-    figure = Figure(figsize=(10.8, 4.6), layout="constrained")
-    axes = figure.subplots(2, 3).ravel()
-    for ax in axes[len(chosen) :]:
-        ax.set_axis_off()
-    figures.draw_distributions(
-        axes[: len(chosen)],
-        evidence.distribution[chosen.tolist()],
-        evidence.y[chosen],
-        target=evidence.target,
+def _example(e: Evidence, row: int) -> str:
+    return figures.picture(
+        lambda ax: figures.draw_distribution(
+            ax, e.distribution[row], float(e.y[row]), target=e.target
+        ),
+        height=2.6,
     )
-    return figures.address_of(figure)
 
 
 def _shares(intervals: list[tuple[Any, Any]], y: Array) -> Array:
