@@ -64,7 +64,7 @@ def place(tmp_path_factory):
     result = histreg(
         *("fit", "houses.csv", "--target", "price", "--out", "model"),
         *("--drop", "id", "--label", "zone", "--time", "sold"),
-        *("--estimators", "2", "--epochs", "30"),
+        *("--estimators", "2", "--epochs", "30", "--save-holdout", "test.csv"),
         cwd=folder,
     )
     (folder / "fit.txt").write_text(result.stdout)
@@ -100,13 +100,15 @@ def test_the_model_was_learnt_from_the_right_rows_and_columns(place):
     predicted = model.predict(test[["size", "kind", "zone"]])
     expected = np.abs(predicted - test["price"]).mean()
     assert notes["scores"]["histogram"]["mae"] == pytest.approx(expected)
+    saved = pd.read_csv(place / "test.csv")
+    assert saved["price"].tolist() == test["price"].tolist()
 
 
 def test_predict_keeps_rows_and_columns_and_adds_what_was_asked(place):
     new = houses(50).drop(columns="price").sample(frac=1, random_state=0)
     new.insert(0, "comment", "kept, as it is")
     new.to_csv(place / "new.csv", index=False)
-    asked = ["--interval", "0.9", "--quantiles", "0.1,0.5", "--above", "1e5"]
+    asked = ["--interval", "0.9", "--quantiles", "0.1,0.5", "--above", "1e5,2e5"]
     histreg("predict", "model", "new.csv", *asked, "--out", "p.csv", cwd=place)
     found = pd.read_csv(place / "p.csv")
     pd.testing.assert_frame_equal(
@@ -120,6 +122,7 @@ def test_predict_keeps_rows_and_columns_and_adds_what_was_asked(place):
         "price_q0.1",
         "price_q0.5",
         "price_above_100000",
+        "price_above_200000",
     ]
     model = HistogramRegressor.load(place / "model")
     X = new[["size", "kind", "zone"]]
@@ -142,10 +145,12 @@ def test_inspect_tells_what_the_model_is(place):
 
 def test_report_writes_one_page(place):
     histreg(
-        *("report", "model", "houses.csv", "--target", "price", "--out", "r.html"),
+        *("report", "model", "test.csv", "--target", "price", "--out", "r.html"),
         cwd=place,
     )
     html = (place / "r.html").read_text()
+    assert "learnt from a table of this name" not in html
+    assert "80 rows of test.csv" in html
     assert "How well is price predicted?" in html and html.count("<img") == 10
 
 
@@ -197,7 +202,7 @@ def test_every_command_helps_with_an_example(command):
         ),
         (
             ["predict", "model", "houses.csv", "--quantiles", "0.1;0.9"],
-            "--quantiles must be levels from 0 to 1 by commas",
+            "--quantiles must be numbers by commas, got 0.1;0.9",
         ),
         (
             ["predict", "model", "houses.csv", "--out", "p.txt"],

@@ -545,8 +545,9 @@ def test_bad_data_are_refused():
         model.predict_interval(X, 0.9, "smallest")
     with pytest.raises(ValueError, match="output_type must be one of"):
         model.predict(X, "average")
-    with pytest.raises(ValueError, match="threshold must be a number"):
-        model.predict_proba_above(X, np.nan)
+    for threshold in (np.nan, [1.0, 2.0]):
+        with pytest.raises(ValueError, match="threshold must be one number"):
+            model.predict_proba_above(X, threshold)
     with pytest.raises(ValueError, match="y must have 1 columns"):
         model.calibrate(X, np.zeros((30, 2)))
 

@@ -107,11 +107,17 @@ def fit(
     ] = None,
     label: Annotated[
         list[str] | None,
-        typer.Option(help="Columns of numbers that are labels, by commas."),
+        typer.Option(
+            help="Columns of numbers that are labels, such as a zip code, by commas."
+        ),
     ] = None,
     y_range: Annotated[
         tuple[float, float] | None,
-        typer.Option("--range", help="Lowest and highest target, if known."),
+        typer.Option(
+            "--range",
+            metavar="LOW HIGH",
+            help="Where the bins are laid, if the range of the target is known.",
+        ),
     ] = None,
     weight: Annotated[str | None, typer.Option(help="Column of row weights.")] = None,
     holdout: Annotated[
@@ -135,6 +141,10 @@ def fit(
         "histogram"
     ),
     seed: Annotated[int, typer.Option(help="Of the split and of the training.")] = 0,
+    save_holdout: Annotated[
+        Path | None,
+        typer.Option(help="File for the held-out rows, to report on later."),
+    ] = None,
     compare: Annotated[
         bool,
         typer.Option(help="Fit linear regression and the same network with l2 too."),
@@ -149,6 +159,8 @@ def fit(
         raise ValueError(f"{out} holds a model already; --overwrite replaces it")
     if out.exists() and not out.is_dir():
         raise ValueError(f"--out must be a folder, got file {out}")
+    if save_holdout is not None:
+        tables.check_writable(save_holdout)
     labels = _listed(label)
     everything = tables.typed(tables.read(table), labels)
     _check_columns(everything, [*_listed(drop), *labels, target])
@@ -215,6 +227,9 @@ def fit(
         "scores": {name: _finite(asdict(scores)) for name, scores in rows.items()},
     }
     model.save(out)
+    if save_holdout is not None:
+        held_out = frame.iloc[parts.test].assign(**{target: y[parts.test]})
+        tables.write(held_out, save_holdout)
     if not quiet:
         if len(y) < len(everything):
             Console(stderr=True).print(
@@ -244,7 +259,8 @@ def predict(
         str | None, typer.Option(help="Add quantiles at these levels, by commas.")
     ] = None,
     above: Annotated[
-        list[float] | None, typer.Option(help="Add P(y > this); may be repeated.")
+        str | None,
+        typer.Option(help="Add P(y > this), for one number or several by commas."),
     ] = None,
     out: Annotated[
         Path | None,
@@ -256,7 +272,10 @@ def predict(
 ) -> None:
     """Predict for every row of a table; its columns and their order are kept."""
     regressor = HistogramRegressor.load(model)
-    levels = _levels(quantiles)
+    levels = _numbers_in("--quantiles", quantiles)
+    if not all(0 <= level <= 1 for level in levels):
+        raise ValueError(f"--quantiles must be levels from 0 to 1, got {quantiles}")
+    thresholds = _numbers_in("--above", above)
     if interval is not None:
         check_fraction("--interval", interval)
     if out is not None:
@@ -275,7 +294,7 @@ def predict(
             f"{name}_q{level:g}": column
             for level, column in zip(levels, columns, strict=True)
         }
-    for threshold in above or []:
+    for threshold in thresholds:
         found[f"{name}_above_{threshold:g}"] = regressor.predict_proba_above(
             X, threshold
         )
@@ -383,18 +402,12 @@ def _listed(given: list[str] | None) -> list[str]:
     return [name for part in given or [] for name in part.split(",") if name]
 
 
-def _levels(given: str | None) -> list[float]:
-    if given is None:
-        return []
+def _numbers_in(option: str, given: str | None) -> list[float]:
+    """Return the numbers of an option, given by commas."""
     try:
-        levels = [float(part) for part in given.split(",")]
+        return [float(part) for part in given.split(",")] if given else []
     except ValueError:
-        levels = [-1.0]
-    if not all(0 <= level <= 1 for level in levels):
-        raise ValueError(
-            f"--quantiles must be levels from 0 to 1 by commas, got {given}"
-        )
-    return levels
+        raise ValueError(f"{option} must be numbers by commas, got {given}") from None
 
 
 def _check_columns(frame: pd.DataFrame, names: list[str]) -> None:
@@ -531,3 +544,8 @@ def _print_scores(rows: dict[str, Scores], n: int, target: str) -> None:
             shown_number(scores.width),
         )
     Console().print(shown)
+    Console().print(
+        "CRPS: the error of the whole distribution, in the same units; of a number "
+        "without a distribution it would be the MAE.",
+        style="dim",
+    )

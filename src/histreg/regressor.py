@@ -479,9 +479,13 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         ndarray of shape (n,) or (n, m)
         """
         check_is_fitted(self)
-        limits = np.broadcast_to(np.asarray(threshold, float), (self.n_outputs_,))
-        if np.isnan(limits).any():
-            raise ValueError(f"threshold must be a number, got {threshold=}")
+        limits = np.atleast_1d(np.asarray(threshold, dtype=float))
+        if limits.shape not in ((1,), (self.n_outputs_,)) or np.isnan(limits).any():
+            raise ValueError(
+                f"threshold must be one number, or one for each of the "
+                f"{self.n_outputs_} targets, got {threshold=}"
+            )
+        limits = np.broadcast_to(limits, (self.n_outputs_,))
         return self._reading(X, lambda d, i: d.prob(float(limits[i]), math.inf))
 
     def sample(

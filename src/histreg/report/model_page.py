@@ -33,6 +33,7 @@ class Evidence:
     scores: Scores
     coverage: dict[str, Array]  # by kind of interval, at each of LEVELS
     facts: dict[str, str]
+    is_training_table: bool  # by its name
 
     @classmethod
     def of(cls, model: Any, X: Any, y: Array, *, target: str, source: str) -> Evidence:
@@ -66,6 +67,7 @@ class Evidence:
             scores=scores_of(model, X, y),
             coverage=coverage,
             facts=facts,
+            is_training_table=model.notes_.get("source") == source,
         )
 
 
