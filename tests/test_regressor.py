@@ -349,8 +349,10 @@ def test_partial_fit_learns_batch_by_batch():
     for start in range(0, 600, 100):
         model.partial_fit(X[start : start + 100], y[start : start + 100])
     early = model.score(X, y)
+    generator = model._generator
     for _ in range(10):
         model.partial_fit(X, y)
+    assert model._generator is generator  # no two calls shuffle alike
     assert model.score(X, y) > max(early, 0.8)
     assert model.n_iter_ == 16
     with pytest.raises(ValueError, match="y must have 1 columns"):

@@ -314,7 +314,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             self._check_structure()
         data = self._read_training(X, y, sample_weight, reset=first)
         device = self._device()
-        if not hasattr(self, "_generator"):
+        if first or not hasattr(self, "_generator"):
             self._generator = check_random_state(self.random_state)
         with _seeded(self._generator.randint(2**31), device):
             if first:
@@ -736,8 +736,6 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
 
     def _start(self, data: _Training) -> None:
         """Learn columns and bins, and draw the first weights."""
-        if hasattr(self, "_generator"):  # of an earlier partial_fit
-            del self._generator
         bins = self._bins_for(data.y)
         scaling = NumberScaling.of(data.table.numbers)
         codes = LabelCodes.of(data.table.labels)
