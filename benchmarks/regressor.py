@@ -37,6 +37,7 @@ import torch
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.datasets import load_diabetes, make_friedman1
 from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
@@ -245,6 +246,7 @@ METHODS: dict[str, Callable[..., Prediction]] = {
     "CatBoost, quantiles": catboost_quantiles,
     "NGBoost": ngboost,
     "MLPRegressor": numbers(scaled_mlp),
+    "linear regression": numbers(lambda _: LinearRegression()),
     "RealMLP": realmlp,
 }
 

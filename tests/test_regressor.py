@@ -10,7 +10,6 @@ import torch
 from sklearn import set_config
 from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
-from sklearn.datasets import load_diabetes
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -652,17 +651,3 @@ def test_extreme_units_of_y_do_no_harm(size, loss):
     plain = HistogramRegressor(**options, loss=loss).fit(X, y).predict(X)
     scaled = HistogramRegressor(**options, loss=loss).fit(X, y * size).predict(X)
     np.testing.assert_allclose(scaled / size, plain, atol=0.02)
-
-
-@pytest.mark.slow
-def test_the_defaults_beat_linear_regression_on_diabetes():
-    X, y = load_diabetes(return_X_y=True)
-    scores = cross_val_score(
-        HistogramRegressor(random_state=0),
-        X,
-        y,
-        cv=4,
-        scoring=metrics.SCORERS["neg_crps"],
-    )
-    # Linear regression with normal errors has a CRPS of 31.2 here.
-    assert -scores.mean() < 31.2
