@@ -281,7 +281,9 @@ class Stack(nn.Module):
         return self.body.state_of(i) + _slices(self.readout, i)
 
 
-def dropout(x: Tensor, p: float) -> Tensor:
+def dropout(
+    x: Tensor, p: float, *, generator: torch.Generator | None = None
+) -> Tensor:
     """Return x with each entry zeroed with probability p, the others scaled up.
 
     The mask comes from 16-bit integers, so p is rounded to 1 / 65,536: on a CPU three
@@ -289,7 +291,7 @@ def dropout(x: Tensor, p: float) -> Tensor:
     """
     n_words = -(-x.numel() // 4)
     words = torch.empty(n_words, dtype=torch.int64, device=x.device)
-    words.random_(torch.iinfo(torch.int64).min, None)
+    words.random_(torch.iinfo(torch.int64).min, None, generator=generator)
     draws = words.view(torch.int16)[: x.numel()].view(x.shape)
     kept = draws >= round(p * 2**16) - 2**15
     return x * (kept * (1 / (1 - p)))

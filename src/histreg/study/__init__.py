@@ -1,0 +1,1 @@
+"""The study: the paper's experiments as data, and the engine that runs them."""

@@ -1,0 +1,253 @@
+"""The catalogue: every table and figure of the paper as a named tuple of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+
+from histreg._checks import check_choice, check_count
+from histreg.study.datasets import DATASETS
+from histreg.study.measurements import Measurement
+from histreg.study.methods import (
+    L1,
+    L2,
+    MDN,
+    METHODS,
+    Brier,
+    HLGauss,
+    HLOneBin,
+    HLProjected,
+    HLUniform,
+    L1SoftmaxMean,
+    L2Clipping,
+    L2Noise,
+    L2SoftmaxMean,
+    L2SoftmaxPerBin,
+    LinearRegression,
+    Method,
+)
+from histreg.study.runs import Run
+from histreg.study.sines import SineRun
+from histreg.study.tabular import TabularRun
+
+SEEDS = (1, 2, 3, 4, 5)
+DATA = ("ct", "song", "bike", "pole")
+
+NOISE = tuple(L2Noise(sd) for sd in (1e-5, 1e-4, 1e-3, 1e-2, 1e-1))
+CLIPPING = tuple(L2Clipping(norm) for norm in (0.01, 0.1, 1.0, 10.0))
+MIXTURES = tuple(MDN(n) for n in (2, 4, 8, 16, 32))
+GRIDS = (*NOISE, *CLIPPING, *MIXTURES)
+"""Baselines that come in several settings, of which the best is reported."""
+UNIFORM = tuple(HLUniform(epsilon) for epsilon in (1e-5, 1e-4, 1e-3, 1e-2, 1e-1))
+OURS = (L1SoftmaxMean(), Brier(), HLOneBin(shift_in_bins=0.5))
+"""What the paper suggests or leaves open, and its tables do not have."""
+OVERALL = (
+    LinearRegression(),
+    L2(),
+    *NOISE,
+    *CLIPPING,
+    L1(),
+    *MIXTURES,
+    L2SoftmaxPerBin(),
+    L2SoftmaxMean(),
+    HLOneBin(),
+    HLGauss(),
+    *OURS,
+)
+
+SINE_RATES = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
+SINE_SEEDS = (0, 1, 2, 3, 4)
+SINE_HL = HLGauss(sigma_in_bins=2.0, padding_in_bins=0.0)
+FREQUENCIES = tuple((alpha, 0.0) for alpha in (1.0, 10.0, 20.0))
+OFFSETS = tuple((10.0, beta) for beta in (0.0, 1.0, 10.0))
+AS_IT_IS = (0.0, 1.0)  # the range by which a loss on one number leaves y alone
+NEAR, FAR = (-1.5, 1.5), (-1.5, 11.5)  # supports of the two parts
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A question, and the runs that answer it.
+
+    Parameters
+    ----------
+    name : str
+    title : str
+    place : str
+        Of the paper.
+    question : str
+    runs : tuple of Run
+        As in the paper.
+    """
+
+    name: str
+    title: str
+    place: str
+    question: str
+    runs: tuple[Run, ...]
+
+
+def tabular(
+    methods: Iterable[Method],
+    *,
+    datasets: Iterable[str] = DATA,
+    seeds: Iterable[int] = SEEDS,
+    part: str = "test",
+) -> tuple[TabularRun, ...]:
+    """Return the runs of methods by the common protocol."""
+    return tuple(
+        TabularRun.of(name, method, seed, part=part)
+        for name in datasets
+        for method in methods
+        for seed in seeds
+    )
+
+
+def sines(
+    targets: Iterable[tuple[float, float]], support: tuple[float, float]
+) -> tuple[SineRun, ...]:
+    """Return the runs of both losses on these (alpha, beta), for all rates and seeds."""
+    return tuple(
+        SineRun(method, alpha, beta, value_range, rate, seed)
+        for alpha, beta in targets
+        for method, value_range in ((L2(), AS_IT_IS), (SINE_HL, support))
+        for rate in SINE_RATES
+        for seed in SINE_SEEDS
+    )
+
+
+EXPERIMENTS = {
+    each.name: each
+    for each in (
+        Experiment(
+            "sines",
+            "Synthetic sines",
+            "Figure 3",
+            "Does the loss change how fast a network fits, as the target's frequency "
+            "or offset grows?",
+            tuple(dict.fromkeys(sines(FREQUENCIES, NEAR) + sines(OFFSETS, FAR))),
+        ),
+        Experiment(
+            "overall",
+            "Overall results",
+            "Tables 1 and 7",
+            "Is HL-Gauss competitive, and is its gain explained by a flexible "
+            "distribution, noise, clipping, robustness or the softmax?",
+            tabular(OVERALL),
+        ),
+        Experiment(
+            "overall-validation",
+            "Overall results, settings chosen on validation rows",
+            "Tables 1 and 7, which choose on test rows",
+            "Do the baselines keep their numbers when their settings are chosen "
+            "without looking at the test rows?",
+            tabular(OVERALL) + tabular(GRIDS, part="validation"),
+        ),
+        Experiment(
+            "uniform",
+            "HL-Uniform",
+            "Figures 4 and 15",
+            "Can uniform smoothing of the target help?",
+            tabular((HLOneBin(), *UNIFORM)),
+        ),
+        Experiment(
+            "label-bias",
+            "Label bias",
+            "Figures 5 and 16",
+            "How far is the mean of an exactly matched histogram from the label?",
+            tuple(Measurement("label-bias", name) for name in DATA),
+        ),
+        Experiment(
+            "projected",
+            "HL-Projected",
+            "Tables 2 and 8",
+            "How much of HL-OneBin's deficit is discretisation bias?",
+            tabular((HLOneBin(), HLProjected(), HLGauss())),
+        ),
+        Experiment(
+            "targets",
+            "Targets of the data sets",
+            "Figure 14 and Table 5",
+            "How are the targets distributed?",
+            tuple(Measurement("targets", name) for name in DATA),
+        ),
+        Experiment(
+            "bias",
+            "Bias simulation",
+            "Figure 13",
+            "How much do bins and truncation move the mean of a Gaussian target?",
+            (Measurement("bias"),),
+        ),
+        Experiment(
+            "bound",
+            "Prediction bound",
+            "Figure 12",
+            "How tight are the two bounds on the difference of means?",
+            (Measurement("bound"),),
+        ),
+    )
+}
+
+
+def experiment(name: str) -> Experiment:
+    """Return an experiment by its name."""
+    check_choice("experiment", name, EXPERIMENTS)
+    return EXPERIMENTS[name]
+
+
+def selected(
+    runs: Sequence[Run],
+    *,
+    datasets: Collection[str] = (),
+    methods: Collection[str] = (),
+    seeds: Collection[int] = (),
+    epochs: int | None = None,
+) -> tuple[Run, ...]:
+    """Return those of the runs that are asked for; nothing asked for is everything.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+    datasets : collection of str
+        Also those that the paper does not have: they get the runs of those it has, by
+        their own protocol.
+    methods : collection of str
+    seeds : collection of int
+    epochs : int, optional
+        Instead of the protocol's, for the networks on data sets.
+    """
+    for name in datasets:
+        check_choice("--datasets", name, DATASETS)
+    for name in methods:
+        check_choice("--methods", name, METHODS)
+    if epochs is not None:
+        check_count("--epochs", epochs, at_least=1)
+    if datasets:
+        runs = [
+            moved for name in datasets for run in runs for moved in _moved(run, name)
+        ]
+    chosen = []
+    for run in dict.fromkeys(runs):
+        if methods and getattr(run, "method", None) is not None:
+            if run.method.name not in methods:  # type: ignore[attr-defined]
+                continue
+        if seeds and getattr(run, "seed", None) is not None:
+            if run.seed not in seeds:  # type: ignore[attr-defined]
+                continue
+        if epochs is not None and isinstance(run, TabularRun) and run.hidden:
+            run = replace(run, epochs=epochs)
+        chosen.append(run)
+    return tuple(chosen)
+
+
+def _moved(run: Run, name: str) -> Iterable[Run]:
+    """Return a run as it is on another data set, if it is on one."""
+    if isinstance(run, Measurement) and run.dataset:
+        yield replace(run, dataset=name)
+    elif isinstance(run, TabularRun):
+        usual = TabularRun.of(run.dataset, run.method, run.seed)
+        changes = {
+            each.name: getattr(run, each.name)
+            for each in fields(run)
+            if getattr(run, each.name) != getattr(usual, each.name)
+        }
+        yield TabularRun.of(name, run.method, run.seed, **changes)

@@ -1,0 +1,71 @@
+"""The methods of the study, by their names: a new one is a file and a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from histreg._checks import check_choice
+from histreg.study.methods.histograms import HLGauss, HLOneBin, HLProjected, HLUniform
+from histreg.study.methods.linear import LinearRegression
+from histreg.study.methods.method import Criterion, Method, NetworkMethod, Targets
+from histreg.study.methods.mixture import MDN
+from histreg.study.methods.numbers import L1, L2, L2Clipping, L2Noise
+from histreg.study.methods.softmax import (
+    Brier,
+    L1SoftmaxMean,
+    L2SoftmaxMean,
+    L2SoftmaxPerBin,
+)
+
+METHODS: dict[str, type[Method]] = {
+    each.name: each
+    for each in (
+        LinearRegression,
+        L2,
+        L2Noise,
+        L2Clipping,
+        L1,
+        MDN,
+        L2SoftmaxPerBin,
+        L2SoftmaxMean,
+        L1SoftmaxMean,
+        Brier,
+        HLOneBin,
+        HLUniform,
+        HLProjected,
+        HLGauss,
+    )
+}
+
+
+def method_of(description: Mapping[str, Any]) -> Method:
+    """Return the method that `Method.to_json` described."""
+    parameters = dict(description)
+    name = parameters.pop("name")
+    check_choice("method", name, METHODS)
+    return METHODS[name](**parameters)
+
+
+__all__ = [
+    "L1",
+    "L2",
+    "MDN",
+    "METHODS",
+    "Brier",
+    "Criterion",
+    "HLGauss",
+    "HLOneBin",
+    "HLProjected",
+    "HLUniform",
+    "L1SoftmaxMean",
+    "L2Clipping",
+    "L2Noise",
+    "L2SoftmaxMean",
+    "L2SoftmaxPerBin",
+    "LinearRegression",
+    "Method",
+    "NetworkMethod",
+    "Targets",
+    "method_of",
+]

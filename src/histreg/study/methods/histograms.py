@@ -1,0 +1,215 @@
+"""Histogram losses: cross-entropy against HL-Gauss and its kin.
+
+Targets and bins are in original units, where the borders of the study's data sets are
+exact: scaled to [0, 1], the targets of Pole, which all lie on borders, would fall to
+either side by rounding.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from histreg import losses, targets
+from histreg.bins import Bins
+from histreg.study.methods.method import Criterion, NetworkMethod, Targets
+
+
+class OnHistogram(NetworkMethod):
+    """Logits over bins; the prediction is the mean over their centers.
+
+    Parameters
+    ----------
+    n_bins : int
+        With those of the padding.
+    padding_in_bins : float
+        On each side.
+    """
+
+    n_bins: int
+    padding_in_bins: float
+
+    @property
+    def n_outputs(self) -> int:
+        """One logit a bin."""
+        return self.n_bins
+
+    def bins(self, low: float, high: float) -> Bins:
+        """Return the bins for targets of this range."""
+        return Bins.around(
+            low,
+            high,
+            n_bins=self.n_bins,
+            sigma_in_bins=1.0,
+            padding_in_sigmas=self.padding_in_bins,
+        )
+
+    def predict(self, outputs: Tensor) -> Tensor:
+        """Return means on the scale of [0, 1]."""
+        return mean_of(outputs.softmax(dim=-1), self.bins(0.0, 1.0))
+
+
+def mean_of(probs: Tensor, bins: Bins) -> Tensor:
+    """Return the mean over the centers, (..., k) -> (...), of probs from a softmax."""
+    # Relative to the middle, so that what float32 probs lack of 1 weighs little.
+    middle = (bins.low + bins.high) / 2
+    return middle + probs @ (bins.centers - middle).to(probs)
+
+
+class HistogramLossMethod(OnHistogram):
+    """Cross-entropy against a histogram of y."""
+
+    @abstractmethod
+    def target_probs(self, y: Tensor, bins: Bins) -> Tensor:
+        """Return the target of each y: (...) -> (..., k)."""
+
+    def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
+        """Return the cross-entropies."""
+        probs = self.target_probs(y.double(), self.bins(0.0, 1.0))
+        return losses.histogram_loss(outputs, probs.to(outputs))
+
+    @property
+    def group(self) -> tuple[object, ...]:
+        """All targets over equally many bins are trained as one."""
+        return ("cross-entropy", self.n_bins)
+
+    @classmethod
+    def criterion(cls, methods: Sequence[Any], targets: Targets) -> Criterion:
+        """Return cross-entropies in closed form."""
+        return CrossEntropies(methods, targets)
+
+
+class TargetTables:
+    """The target vectors of M methods, computed once for each distinct y."""
+
+    def __init__(
+        self, methods: Sequence[HistogramLossMethod], targets: Targets
+    ) -> None:
+        self.bins = [method.bins(targets.low, targets.high) for method in methods]
+        distinct, codes = targets.y.unique(return_inverse=True)  # (u,), (n,)
+        self.codes = self.ordered = codes
+        tables = [
+            method.target_probs(distinct, bins).to(targets.dtype)  # (u, k)
+            for method, bins in zip(methods, self.bins, strict=True)
+        ]
+        self.tables = torch.stack(tables)  # (M, u, k)
+
+    def start_epoch(self, order: Tensor) -> None:
+        """Put the codes of the targets in order."""
+        self.ordered = self.codes[order]
+
+    def of(self, batch: slice) -> Tensor:  # (M, b, k)
+        """Return the target vectors of a batch."""
+        return self.tables.index_select(1, self.ordered[batch])
+
+
+class CrossEntropies(Criterion):
+    """The histogram losses of M networks, each with its own target."""
+
+    def __init__(
+        self, methods: Sequence[HistogramLossMethod], targets: Targets
+    ) -> None:
+        self.n_outputs = methods[0].n_bins
+        self.tables = TargetTables(methods, targets)
+
+    def start_epoch(self, epoch: int, order: Tensor) -> None:  # noqa: ARG002
+        """Put the targets in order."""
+        self.tables.start_epoch(order)
+
+    def gradient(self, outputs: Tensor, batch: slice, out: Tensor) -> None:
+        """Write the softmax minus the target, over their number."""
+        torch.softmax(outputs, dim=-1, out=out)
+        out.sub_(self.tables.of(batch)).div_(out.shape[1])
+
+    def loss(self, outputs: Tensor, batch: slice) -> Tensor:
+        """Return mean cross-entropies."""
+        return losses.histogram_loss(outputs, self.tables.of(batch)).mean(dim=1)
+
+    def predict(self, outputs: Tensor) -> Tensor:
+        """Return the means of the histograms."""
+        pairs = zip(outputs.double().softmax(dim=-1), self.tables.bins, strict=True)
+        return torch.stack([mean_of(probs, bins) for probs, bins in pairs])
+
+
+@dataclass(frozen=True)
+class HLGauss(HistogramLossMethod):
+    """Against a truncated Gaussian around y.
+
+    Parameters
+    ----------
+    sigma_in_bins : float
+    """
+
+    name: ClassVar[str] = "HL-Gauss"
+    sigma_in_bins: float = 1.0
+    n_bins: int = 100
+    padding_in_bins: float = 10.0
+
+    def target_probs(self, y: Tensor, bins: Bins) -> Tensor:
+        """Return the mass of the Gaussian in each bin."""
+        return targets.gaussian(y, bins, sigma=self.sigma_in_bins * bins.width)
+
+
+@dataclass(frozen=True)
+class HLOneBin(HistogramLossMethod):
+    """Against the bin of y.
+
+    Parameters
+    ----------
+    shift_in_bins : float
+        By which the grid is moved upwards. By half a bin, the targets of Pole lie on
+        centers instead of borders.
+    """
+
+    name: ClassVar[str] = "HL-OneBin"
+    shift_in_bins: float = 0.0
+    n_bins: int = 100
+    padding_in_bins: float = 10.0
+
+    def bins(self, low: float, high: float) -> Bins:
+        """Return the bins, moved."""
+        bins = super().bins(low, high)
+        moved = self.shift_in_bins * bins.width
+        return Bins.uniform(bins.low + moved, bins.high + moved, self.n_bins)
+
+    def target_probs(self, y: Tensor, bins: Bins) -> Tensor:
+        """Return one-hot vectors."""
+        return targets.one_bin(y, bins)
+
+
+@dataclass(frozen=True)
+class HLUniform(HistogramLossMethod):
+    """Against the bin of y, mixed with equal bins.
+
+    Parameters
+    ----------
+    epsilon : float
+        The weight of the equal bins together.
+    """
+
+    name: ClassVar[str] = "HL-Uniform"
+    epsilon: float = 1e-3
+    n_bins: int = 100
+    padding_in_bins: float = 10.0
+
+    def target_probs(self, y: Tensor, bins: Bins) -> Tensor:
+        """Return the mixtures."""
+        return targets.uniform(y, bins, epsilon=self.epsilon)
+
+
+@dataclass(frozen=True)
+class HLProjected(HistogramLossMethod):
+    """Against y split between its two nearest centers."""
+
+    name: ClassVar[str] = "HL-Projected"
+    n_bins: int = 100
+    padding_in_bins: float = 10.0
+
+    def target_probs(self, y: Tensor, bins: Bins) -> Tensor:
+        """Return two-hot vectors."""
+        return targets.projected(y, bins)

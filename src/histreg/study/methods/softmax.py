@@ -1,0 +1,174 @@
+"""Other losses on a softmax over bins: on its mean, on each bin, Brier's.
+
+They separate what the softmax brings from what the cross-entropy brings. Which of them
+the paper ran as "l2+Softmax" cannot be told: the loss as its formula reads,
+`L2SoftmaxPerBin`, has a minimiser with the wrong mean.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from histreg import losses
+from histreg.study.methods.histograms import (
+    CrossEntropies,
+    HLGauss,
+    OnHistogram,
+    mean_of,
+)
+from histreg.study.methods.method import Criterion, Targets
+
+
+class OnSoftmax(OnHistogram):
+    """A loss of y and the probabilities, on the scale of [0, 1]."""
+
+    @abstractmethod
+    def slope(self, probs: Tensor, y: Tensor, centers: Tensor) -> Tensor:
+        """Return the derivative in the probabilities, per sample.
+
+        Parameters
+        ----------
+        probs : Tensor of shape (M, b, k)
+        y : Tensor of shape (b, 1)
+        centers : Tensor of shape (k,)
+
+        Returns
+        -------
+        Tensor that broadcasts to (M, b, k)
+        """
+
+    @classmethod
+    def criterion(cls, methods: Sequence[Any], targets: Targets) -> Criterion:
+        """Return the losses with their slopes in closed form."""
+        return ThroughSoftmax(methods, targets)
+
+
+class ThroughSoftmax(Criterion):
+    """Losses of M equal methods with gradients through the softmax in closed form."""
+
+    def __init__(self, methods: Sequence[OnSoftmax], targets: Targets) -> None:
+        self.method = methods[0]
+        self.n_outputs = self.method.n_bins
+        self.bins = self.method.bins(0.0, 1.0)
+        self.centers = self.bins.centers.to(targets.dtype)
+        self.targets = targets
+        self.scaled = self.ordered = targets.scaled
+
+    def start_epoch(self, epoch: int, order: Tensor) -> None:  # noqa: ARG002
+        """Put the targets in order."""
+        self.ordered = self.scaled[order]
+
+    def gradient(self, outputs: Tensor, batch: slice, out: Tensor) -> None:
+        """Write the gradient through the softmax."""
+        torch.softmax(outputs, dim=-1, out=out)
+        y = self.ordered[batch].unsqueeze(-1)
+        _through_softmax(self.method.slope(out, y, self.centers), out)
+
+    def loss(self, outputs: Tensor, batch: slice) -> Tensor:
+        """Return mean losses."""
+        y = self.ordered[batch].expand(outputs.shape[:-1])
+        return self.method.loss(outputs, y).mean(dim=1)
+
+    def predict(self, outputs: Tensor) -> Tensor:
+        """Return the means of the histograms in original units."""
+        low, high = self.targets.low, self.targets.high
+        scaled = mean_of(outputs.double().softmax(dim=-1), self.bins)
+        return low + scaled * (high - low)
+
+
+@dataclass(frozen=True)
+class L2SoftmaxMean(OnSoftmax):
+    """The squared error of the histogram's mean."""
+
+    name: ClassVar[str] = "l2+Softmax+Mean"
+    n_bins: int = 100
+    padding_in_bins: float = 10.0
+
+    def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
+        """Return squared errors of the mean."""
+        return losses.softmax_mean_l2(outputs, y, self.bins(0.0, 1.0))
+
+    def slope(self, probs: Tensor, y: Tensor, centers: Tensor) -> Tensor:
+        """Return 2 (mean - y) c."""
+        return 2 * ((probs @ centers).unsqueeze(-1) - y) * centers
+
+
+@dataclass(frozen=True)
+class L1SoftmaxMean(OnSoftmax):
+    """The absolute error of the histogram's mean, which the paper suggests to try."""
+
+    name: ClassVar[str] = "l1+Softmax+Mean"
+    n_bins: int = 100
+    padding_in_bins: float = 10.0
+
+    def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
+        """Return absolute errors of the mean."""
+        return losses.softmax_mean_l1(outputs, y, self.bins(0.0, 1.0))
+
+    def slope(self, probs: Tensor, y: Tensor, centers: Tensor) -> Tensor:
+        """Return the sign of the error, times c."""
+        return ((probs @ centers).unsqueeze(-1) - y).sign() * centers
+
+
+@dataclass(frozen=True)
+class L2SoftmaxPerBin(OnSoftmax):
+    """The paper's l2+Softmax as its formula reads; kept for the record."""
+
+    name: ClassVar[str] = "l2+Softmax (per bin)"
+    n_bins: int = 100
+    padding_in_bins: float = 10.0
+
+    def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
+        """Return the sums over the bins."""
+        return losses.softmax_per_bin_l2(outputs, y, self.bins(0.0, 1.0))
+
+    def slope(self, probs: Tensor, y: Tensor, centers: Tensor) -> Tensor:
+        """Return 2 c (h c - y)."""
+        return 2 * centers * (probs * centers - y)
+
+
+@dataclass(frozen=True)
+class Brier(HLGauss):
+    """The squared distance to HL-Gauss's target instead of the cross-entropy."""
+
+    name: ClassVar[str] = "Brier"
+
+    def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
+        """Return squared distances."""
+        probs = self.target_probs(y.double(), self.bins(0.0, 1.0))
+        return losses.brier(outputs, probs.to(outputs))
+
+    @property
+    def group(self) -> tuple[object, ...]:
+        """Trained apart from cross-entropies."""
+        return ("Brier", self.n_bins)
+
+    @classmethod
+    def criterion(cls, methods: Sequence[Any], targets: Targets) -> Criterion:
+        """Return the distances with their gradients in closed form."""
+        return BrierScores(methods, targets)
+
+
+class BrierScores(CrossEntropies):
+    """The squared distances of M networks to their targets."""
+
+    def gradient(self, outputs: Tensor, batch: slice, out: Tensor) -> None:
+        """Write the gradient through the softmax."""
+        torch.softmax(outputs, dim=-1, out=out)
+        _through_softmax((out - self.tables.of(batch)).mul_(2), out)
+
+    def loss(self, outputs: Tensor, batch: slice) -> Tensor:
+        """Return mean squared distances."""
+        return losses.brier(outputs, self.tables.of(batch)).mean(dim=1)
+
+
+def _through_softmax(slope: Tensor, probs: Tensor) -> None:
+    """Overwrite probs h by h (s - <h, s>), the mean over a batch, with s the slope."""
+    centred = slope - (probs * slope).sum(dim=-1, keepdim=True)
+    probs.mul_(centred).div_(probs.shape[1])

@@ -1,0 +1,238 @@
+"""Perceptrons: M networks of one shape, as one, with the backward pass by hand.
+
+The first layer is one wide product ``x @ (d, M h)``; the others are batched. All
+weights lie in one vector, so that one fused step of Adam serves them, and all results
+go into buffers that are kept: autograd takes 1.3 to 2 times as long on these small
+networks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The shape of a stack.
+
+    Parameters
+    ----------
+    n_inputs : int
+    hidden : tuple of int
+        Widths of the hidden layers, all equal.
+    outputs : tuple of (int, int)
+        Groups of models with equally many outputs: how many models, how many outputs.
+    slope : float
+        Of the leaky ReLU below zero; 0 for the plain one.
+    """
+
+    n_inputs: int
+    hidden: tuple[int, ...]
+    outputs: tuple[tuple[int, int], ...]
+    slope: float = 0.0
+
+    @property
+    def n_models(self) -> int:
+        """M, over all groups."""
+        return sum(n for n, _ in self.outputs)
+
+    @property
+    def groups(self) -> list[slice]:
+        """The models of each group."""
+        ends = [0]
+        for n, _ in self.outputs:
+            ends.append(ends[-1] + n)
+        return [slice(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+
+
+class Weights:
+    """Views into one vector: weights and biases of every layer of every model."""
+
+    def __init__(self, shape: Shape, flat: Tensor | None = None) -> None:
+        m, width = shape.n_models, shape.hidden[0]
+        sizes = [(shape.n_inputs, m * width), (1, m * width)]
+        for _ in shape.hidden[1:]:
+            sizes += [(m, width, width), (m, 1, width)]
+        for n, n_outputs in shape.outputs:
+            sizes += [(n, width, n_outputs), (n, 1, n_outputs)]
+        lengths = [math.prod(size) for size in sizes]
+        self.flat = torch.zeros(sum(lengths)) if flat is None else flat
+        views = [
+            part.view(size)
+            for part, size in zip(self.flat.split(lengths), sizes, strict=True)
+        ]
+        pairs = list(zip(views[::2], views[1::2], strict=True))
+        self.first = pairs[0]  # (d, M h), (1, M h)
+        self.hidden = pairs[1 : len(shape.hidden)]  # (M, h, h), (M, 1, h)
+        self.heads = pairs[len(shape.hidden) :]  # (M_g, h, o), (M_g, 1, o)
+        self.groups = shape.groups
+        self.by_model = [
+            view.view(-1, m, width).transpose(0, 1) for view in self.first
+        ]  # (M, d, h), (M, 1, h)
+
+    def of_model(self, i: int) -> list[tuple[Tensor, Tensor]]:
+        """Return weights (inputs, outputs) and bias (1, outputs) of each layer."""
+        head = next(
+            (weight[i - group.start], bias[i - group.start])
+            for group, (weight, bias) in zip(self.groups, self.heads, strict=True)
+            if group.start <= i < group.stop
+        )
+        weight, bias = self.by_model
+        hidden = [(weight[i], bias[i]) for weight, bias in self.hidden]
+        return [(weight[i], bias[i]), *hidden, head]
+
+
+class _Buffers:
+    """Where the results of a batch of some size go."""
+
+    def __init__(self, shape: Shape, n: int, like: Tensor) -> None:
+        m, width = shape.n_models, shape.hidden[0]
+        self.first = like.new_empty(n, m * width)
+        self.first_slope = like.new_empty(n, m * width)
+        as_models = (n, m, width)
+        self.activations = [self.first.view(as_models).transpose(0, 1)] + [
+            like.new_empty(m, n, width) for _ in shape.hidden[1:]
+        ]
+        self.slopes = [self.first_slope.view(as_models).transpose(0, 1)] + [
+            like.new_empty(m, n, width) for _ in shape.hidden[1:]
+        ]
+        self.upstream = like.new_empty(m, n, width)
+        self.outputs = [like.new_empty(k, n, o) for k, o in shape.outputs]
+        self.output_slopes = [like.new_empty(k, n, o) for k, o in shape.outputs]
+
+
+class Perceptrons:
+    """M multilayer perceptrons on the same rows.
+
+    Parameters
+    ----------
+    shape : Shape
+    dtype : torch.dtype
+    """
+
+    def __init__(self, shape: Shape, dtype: torch.dtype = torch.float32) -> None:
+        self.shape = shape
+        self.weights = Weights(shape)
+        self.weights = Weights(shape, self.weights.flat.to(dtype))
+        self.gradients = Weights(shape, torch.zeros_like(self.weights.flat))
+        self._buffers: dict[int, _Buffers] = {}
+
+    def forward(self, x: Tensor) -> list[Tensor]:
+        """Return the outputs of each group: (n, d) -> (M_g, n, o) each.
+
+        They stay valid until the next batch of the same size.
+        """
+        buffers = self._buffers_for(x)
+        weight, bias = self.weights.first
+        torch.addmm(bias, x, weight, out=buffers.first)
+        _activate(buffers.first, self.shape.slope)
+        below = buffers.activations[0]
+        for (weight, bias), above in zip(
+            self.weights.hidden, buffers.activations[1:], strict=True
+        ):
+            torch.baddbmm(bias, below, weight, out=above)
+            _activate(above, self.shape.slope)
+            below = above
+        for (weight, bias), group, out in zip(
+            self.weights.heads, self.weights.groups, buffers.outputs, strict=True
+        ):
+            torch.baddbmm(bias, below[group], weight, out=out)
+        return buffers.outputs
+
+    def output_slopes(self, x: Tensor) -> list[Tensor]:
+        """Return where the derivatives in the outputs for x go, before `backward`."""
+        return self._buffers_for(x).output_slopes
+
+    def backward(self, x: Tensor) -> None:
+        """Fill `gradients`, after `forward` and with `output_slopes` filled."""
+        buffers = self._buffers_for(x)
+        top = buffers.activations[-1]
+        for group, (weight, _), gradient, slope in zip(
+            self.weights.groups,
+            self.weights.heads,
+            self.gradients.heads,
+            buffers.output_slopes,
+            strict=True,
+        ):
+            _layer_gradient(top[group], slope, gradient)
+            torch.bmm(slope, weight.transpose(1, 2), out=buffers.upstream[group])
+        for i in reversed(range(len(self.weights.hidden))):
+            slope = buffers.slopes[i + 1]
+            self._through(buffers.upstream, buffers.activations[i + 1], slope)
+            _layer_gradient(buffers.activations[i], slope, self.gradients.hidden[i])
+            weight = self.weights.hidden[i][0]
+            torch.bmm(slope, weight.transpose(1, 2), out=buffers.upstream)
+        self._through(buffers.upstream, buffers.activations[0], buffers.slopes[0])
+        weight_gradient, bias_gradient = self.gradients.first
+        torch.mm(x.T, buffers.first_slope, out=weight_gradient)
+        torch.sum(buffers.first_slope, dim=0, keepdim=True, out=bias_gradient)
+
+    def clip(self, i: int, largest: float) -> None:
+        """Scale the gradient of the i-th model down to this norm, all layers as one."""
+        parts = [part for layer in self.gradients.of_model(i) for part in layer]
+        norm = torch.stack([part.norm() for part in parts]).norm()
+        # Not clamped from below: a gradient that is not finite stays so, and is seen.
+        scale = (largest / norm).clamp(max=1.0)
+        for part in parts:
+            part.mul_(scale)
+
+    def _through(self, upstream: Tensor, activation: Tensor, out: Tensor) -> None:
+        """Write the derivative below a leaky ReLU, told by its result."""
+        torch.ops.aten.leaky_relu_backward.grad_input(
+            upstream, activation, self.shape.slope, True, grad_input=out
+        )
+
+    def _buffers_for(self, x: Tensor) -> _Buffers:
+        if len(x) not in self._buffers:
+            self._buffers[len(x)] = _Buffers(self.shape, len(x), self.weights.flat)
+        return self._buffers[len(x)]
+
+
+def _activate(x: Tensor, slope: float) -> None:
+    torch.nn.functional.leaky_relu_(x, slope)
+
+
+def _layer_gradient(
+    below: Tensor, slope: Tensor, gradient: tuple[Tensor, Tensor]
+) -> None:
+    """Write the gradient of a batched layer: (M, n, h), (M, n, o) -> (M, h, o)."""
+    weight, bias = gradient
+    torch.bmm(below.transpose(1, 2), slope, out=weight)
+    torch.sum(slope, dim=1, keepdim=True, out=bias)
+
+
+def lecun_uniform(
+    network: Perceptrons, generators: Sequence[tuple[torch.Generator, torch.Generator]]
+) -> None:
+    """Draw weights uniformly with variance 1 / inputs, biases zero, as the study has it.
+
+    Parameters
+    ----------
+    network : Perceptrons
+    generators : sequence of pairs
+        For each model, of its body and of its head.
+    """
+    for i, (body, head) in enumerate(generators):
+        layers = network.weights.of_model(i)
+        for j, (weight, bias) in enumerate(layers):
+            bound = math.sqrt(3 / weight.shape[0])
+            generator = head if j == len(layers) - 1 else body
+            # In float32 whatever the dtype, so that both have the same numbers.
+            drawn = torch.rand(weight.shape, generator=generator)
+            weight.copy_((2 * drawn - 1) * bound)
+            bias.zero_()
+
+
+def torch_default(network: Perceptrons, generators: Sequence[torch.Generator]) -> None:
+    """Draw weights and biases as ``nn.Linear`` does, uniform within 1 / sqrt(inputs)."""
+    for i, generator in enumerate(generators):
+        for layer in network.weights.of_model(i):
+            bound = 1 / math.sqrt(layer[0].shape[0])
+            for part in layer:
+                drawn = torch.rand(part.shape, generator=generator)
+                part.copy_((2 * drawn - 1) * bound)

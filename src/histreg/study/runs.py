@@ -1,0 +1,166 @@
+"""Run: one thing to compute, as data; Outcome and Record: what came of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, ClassVar, Protocol
+
+from histreg.study.methods import Method
+from histreg.study.trainer import Checkpoint
+
+FORMAT = 1  # of a record; a reader refuses what is newer
+
+
+class Workplace(Protocol):
+    """What a computation may use of the world."""
+
+    data_dir: str | None
+    """Where data sets are looked for first."""
+    checkpoint: Checkpoint
+    """Where it may keep what it has, should it be stopped."""
+
+    def report(self, share: float) -> None:
+        """Tell which share is done; raises if the work is to stop."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a run.
+
+    Parameters
+    ----------
+    metrics : mapping
+        Numbers by name; empty if the run diverged.
+    curves : mapping
+        Lists of numbers by name.
+    diverged_at : int, optional
+        The epoch or iteration in which it left the finite numbers.
+    """
+
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    curves: Mapping[str, Any] = field(default_factory=dict)
+    diverged_at: int | None = None
+
+
+class Run(ABC):
+    """One thing to compute. Subclasses are frozen dataclasses.
+
+    Runs of equal `stack` may be computed together. The `key` names a run on disk; a
+    field at its default is no part of it, so that a new field, whose default is what
+    was done before, leaves all keys as they are.
+    """
+
+    kind: ClassVar[str]
+    largest_stack: ClassVar[int] = 1
+
+    @property
+    @abstractmethod
+    def folder(self) -> tuple[str, ...]:
+        """Where its record lies, as a person would look for it."""
+
+    @property
+    @abstractmethod
+    def label(self) -> str:
+        """What a person calls it."""
+
+    @property
+    @abstractmethod
+    def stack(self) -> tuple[object, ...]:
+        """What runs must share to be computed together."""
+
+    @property
+    @abstractmethod
+    def expected_s(self) -> float:
+        """Seconds of one core that it takes, roughly."""
+
+    @classmethod
+    @abstractmethod
+    def compute(cls, runs: Sequence[Any], workplace: Workplace) -> list[Outcome]:
+        """Compute runs of one stack."""
+
+    @classmethod
+    @abstractmethod
+    def from_json(cls, description: Mapping[str, Any]) -> Run:
+        """Return the run that `to_json` described."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all fields as JSON has them."""
+        return {"kind": self.kind, **_described(self)}
+
+    @property
+    def key(self) -> str:
+        """Sixteen hexadecimal digits that stand for this run and no other."""
+        identity = {"kind": self.kind, **_described(self, defaults=False)}
+        text = json.dumps(identity, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _described(thing: object, *, defaults: bool = True) -> dict[str, Any]:
+    """Return the fields of a dataclass as JSON has them."""
+    described = {}
+    for each in fields(thing):  # type: ignore[arg-type]
+        value = getattr(thing, each.name)
+        if not defaults and each.default is not MISSING and value == each.default:
+            continue
+        if isinstance(value, Method):
+            value = {"name": value.name, **_described(value, defaults=defaults)}
+        elif isinstance(value, tuple):
+            value = list(value)
+        described[each.name] = value
+    return described
+
+
+@dataclass(frozen=True)
+class Record:
+    """A run with its outcome and how it came about: what is kept on disk.
+
+    Parameters
+    ----------
+    run : Run
+    outcome : Outcome
+    environment : mapping
+        Commit, versions, machine.
+    elapsed_s : float
+        Of one core; a stack's time is shared out equally.
+    finished : str
+        When, in ISO 8601.
+    """
+
+    run: Run
+    outcome: Outcome
+    environment: Mapping[str, Any]
+    elapsed_s: float
+    finished: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the record as JSON has it."""
+        status = "done" if self.outcome.diverged_at is None else "diverged"
+        return {
+            "format": FORMAT,
+            "key": self.run.key,
+            "status": status,
+            "run": self.run.to_json(),
+            "metrics": dict(self.outcome.metrics),
+            "curves": dict(self.outcome.curves),
+            "diverged_at": self.outcome.diverged_at,
+            "environment": dict(self.environment),
+            "elapsed_s": self.elapsed_s,
+            "finished": self.finished,
+        }
+
+    @classmethod
+    def from_json(cls, found: Mapping[str, Any], run: Run) -> Record:
+        """Return the record of a run that is known."""
+        if found.get("format", 0) > FORMAT:
+            raise ValueError(
+                f"the record of {run.label} must be of format {FORMAT} or older, got "
+                f"{found['format']}: it was written by a newer histreg"
+            )
+        outcome = Outcome(found["metrics"], found["curves"], found["diverged_at"])
+        return cls(
+            run, outcome, found["environment"], found["elapsed_s"], found["finished"]
+        )

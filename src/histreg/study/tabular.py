@@ -1,0 +1,204 @@
+"""Tabular runs: a method on a data set, by the paper's common protocol."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from histreg._checks import check_choice, check_count
+from histreg.study.datasets import Table, dataset
+from histreg.study.methods import (
+    LinearRegression,
+    Method,
+    NetworkMethod,
+    method_of,
+)
+from histreg.study.runs import Outcome, Run, Workplace
+from histreg.study.streams import stream
+from histreg.study.trainer import Rows, Training, train
+
+PARTS = ("test", "validation")
+
+
+@dataclass(frozen=True)
+class TabularRun(Run):
+    """A method on a random split of a data set; `of` has the paper's protocol.
+
+    Parameters
+    ----------
+    dataset : str
+    method : Method
+    seed : int
+        Of the split, the first weights, the batches and the dropout.
+    epochs : int
+    hidden : tuple of int
+        Widths of the hidden layers.
+    dropout : float
+        Of the inputs.
+    learning_rate : float
+    batch_size : int
+    part : {"test", "validation"}
+        What is predicted: the fifth of the rows that no run learns from, or a fifth of
+        the others, which is then not learnt from either. Choices made on the second
+        are fair to report on the first.
+    """
+
+    kind: ClassVar[str] = "tabular"
+    # More models leave the cache; see docs/speed.md.
+    largest_stack: ClassVar[int] = 12
+
+    dataset: str
+    method: Method
+    seed: int
+    epochs: int
+    hidden: tuple[int, ...]
+    dropout: float = 0.0
+    learning_rate: float = 1e-3
+    batch_size: int = 256
+    part: str = "test"
+
+    def __post_init__(self) -> None:
+        check_count("epochs", self.epochs, at_least=1)
+        check_choice("part", self.part, PARTS)
+
+    @classmethod
+    def of(cls, name: str, method: Method, seed: int, **changes: Any) -> TabularRun:
+        """Return the run that the paper's protocol has for a data set."""
+        data = dataset(name)
+        protocol = {
+            "epochs": data.epochs,
+            "hidden": data.hidden,
+            "dropout": data.dropout,
+        }
+        if isinstance(method, LinearRegression):
+            # Trained in no epochs; equal for all who leave the protocol there.
+            protocol |= {"epochs": 1, "hidden": (), "dropout": 0.0}
+            changes = {"part": changes.get("part", "test")}
+        return cls(name, method, seed, **{**protocol, **changes})
+
+    @classmethod
+    def from_json(cls, description: Mapping[str, Any]) -> TabularRun:
+        """Return the run that `to_json` described."""
+        known = {k: v for k, v in description.items() if k != "kind"}
+        known["method"] = method_of(known["method"])
+        known["hidden"] = tuple(known["hidden"])
+        return cls(**known)
+
+    @property
+    def folder(self) -> tuple[str, ...]:
+        """The data set, then the method."""
+        return (self.dataset, self.method.name)
+
+    @property
+    def label(self) -> str:
+        """Data set, method, seed, and what differs from the protocol."""
+        told = [self.dataset, self.method.label, f"seed {self.seed}"]
+        if self.epochs != dataset(self.dataset).epochs and self.hidden:
+            told.append(f"{self.epochs} epochs")
+        if self.part != "test":
+            told.append(self.part)
+        return ", ".join(told)
+
+    @property
+    def stack(self) -> tuple[object, ...]:
+        """Everything but the method; linear regressions among themselves."""
+        closed = isinstance(self.method, LinearRegression)
+        return (
+            self.kind,
+            self.dataset,
+            self.seed,
+            self.part,
+            closed or self._training(),
+        )
+
+    @property
+    def expected_s(self) -> float:
+        """By a line through the four data sets on one core of two busy ones."""
+        if not isinstance(self.method, NetworkMethod):
+            return 1.0
+        data = dataset(self.dataset)
+        share = 0.8 if self.part == "test" else 0.64
+        steps = self.epochs * math.ceil(data.n_rows * share / self.batch_size)
+        sizes = [data.n_features, *self.hidden, self.method.n_outputs]
+        n_weights = sum(a * b for a, b in zip(sizes[:-1], sizes[1:], strict=True))
+        return steps * (200e-6 + 17.5e-9 * n_weights)
+
+    def _training(self) -> Training:
+        return Training(
+            self.hidden, self.dropout, self.epochs, self.learning_rate, self.batch_size
+        )
+
+    @classmethod
+    def compute(
+        cls, runs: Sequence[TabularRun], workplace: Workplace
+    ) -> list[Outcome]:
+        """Train the networks of a stack, or solve its linear regressions."""
+        first = runs[0]
+        data = dataset(first.dataset)
+        rows, others = split(data.load(workplace.data_dir), first.seed, first.part)
+        if isinstance(first.method, LinearRegression):
+            return [Outcome(_linear(first.method, rows, first.part, others)) for _ in runs]
+
+        def on_epoch(epoch: int) -> None:
+            workplace.report(epoch / first.epochs)
+
+        fits = train(
+            [run.method for run in runs if isinstance(run.method, NetworkMethod)],
+            rows,
+            {first.part: others},
+            first._training(),
+            value_range=data.y_range,
+            seed=first.seed,
+            checkpoint=workplace.checkpoint,
+            on_epoch=on_epoch,
+        )
+        return [
+            Outcome(
+                fit.metrics if fit.diverged_at is None else {},
+                _rounded(fit.curves),
+                fit.diverged_at,
+            )
+            for fit in fits
+        ]
+
+
+def split(table: Table, seed: int, part: str = "test") -> tuple[Rows, Rows]:
+    """Return the rows to learn from and those to predict, inputs standardised.
+
+    A fifth, rounded down, is predicted. Means and standard deviations are those of the
+    rows to learn from; a constant column is divided by 1.
+    """
+    x, y = torch.tensor(table.X), torch.tensor(table.y)
+    order = torch.randperm(len(y), generator=stream(seed, "split"))
+    held_out = len(y) // 5
+    others, learnt = order[:held_out], order[held_out:]
+    if part == "validation":
+        held_out = len(learnt) // 5
+        others, learnt = learnt[:held_out], learnt[held_out:]
+    mean, sd = x[learnt].mean(dim=0), x[learnt].std(dim=0, correction=0)
+    # A constant column's sd is rounding; beside its size it is nothing.
+    varies = sd > 1e-12 * mean.abs().clamp(min=1e-300)
+    x = (x - mean) / sd.where(varies, 1.0)
+    return Rows(x[learnt], y[learnt]), Rows(x[others], y[others])
+
+
+def _linear(
+    method: LinearRegression, rows: Rows, part: str, others: Rows
+) -> dict[str, float]:
+    coefficients = method.fit(rows.x, rows.y)
+    metrics = {}
+    for name, each in {"train": rows, part: others}.items():
+        error: Tensor = method.predict(each.x, coefficients) - each.y
+        metrics[f"{name} MAE"] = error.abs().mean().item()
+        metrics[f"{name} RMSE"] = error.square().mean().sqrt().item()
+    return metrics
+
+
+def _rounded(curves: Mapping[str, list[float]]) -> dict[str, list[float]]:
+    """Return curves in five digits: they are for the eye, and there are many."""
+    return {name: [float(f"{v:.5g}") for v in each] for name, each in curves.items()}

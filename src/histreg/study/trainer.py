@@ -1,0 +1,287 @@
+"""The trainer: M methods on the same rows, as one stack.
+
+Models of a stack share the seed, and with it the batches, the dropout and the first
+weights of their bodies: comparisons are paired by design. No number of a model depends
+on its stack mates but for the rounding of products whose shape has changed.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from histreg.networks import dropout
+from histreg.study.methods import Criterion, NetworkMethod, Targets
+from histreg.study.perceptrons import Perceptrons, Shape, lecun_uniform
+from histreg.study.streams import stream
+
+Curves = dict[str, list[float]]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows to learn from or to predict."""
+
+    x: Tensor  # (n, d)
+    y: Tensor  # (n,), float64, in original units
+
+
+@dataclass(frozen=True)
+class Training:
+    """How a stack is trained."""
+
+    hidden: tuple[int, ...]
+    dropout: float
+    epochs: int
+    learning_rate: float
+    batch_size: int
+
+
+class Checkpoint(Protocol):
+    """Where a training that goes on for long is kept."""
+
+    def load(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
+        """Return what was saved last, if anything."""
+
+    def save(self, tensors: dict[str, Tensor], notes: dict[str, Any]) -> None:
+        """Keep tensors, and notes that JSON can hold."""
+
+
+@dataclass
+class Fit:
+    """What has become of one model."""
+
+    metrics: dict[str, float] = field(default_factory=dict)
+    curves: Curves = field(default_factory=dict)
+    diverged_at: int | None = None
+    """The epoch after which an output was not a finite number."""
+
+
+def train(
+    methods: Sequence[NetworkMethod],
+    rows: Rows,
+    others: dict[str, Rows],
+    training: Training,
+    *,
+    value_range: tuple[float, float],
+    seed: int,
+    dtype: torch.dtype = torch.float32,
+    checkpoint: Checkpoint | None = None,
+    on_epoch: Callable[[int], None] | None = None,
+) -> list[Fit]:
+    """Train one network for each method, and measure all.
+
+    Parameters
+    ----------
+    methods : sequence of M NetworkMethod
+    rows : Rows
+        To learn from; measured as "train".
+    others : dict of Rows
+        Measured under their names, such as "test".
+    training : Training
+    value_range : (float, float)
+        The declared range of y.
+    seed : int
+    dtype : torch.dtype
+        float64 is for tests.
+    checkpoint : Checkpoint, optional
+        Asked at the start, and offered the state after each epoch.
+    on_epoch : callable, optional
+        Called with the number of epochs done.
+
+    Returns
+    -------
+    list of M Fit
+        In the order of the methods.
+    """
+    # Equal groups stand together, so that each is a slice of the stack.
+    places = sorted(range(len(methods)), key=lambda i: repr(methods[i].group))
+    ordered = [methods[i] for i in places]
+    with torch.no_grad():
+        stack = _Stack(ordered, rows, others, training, value_range, seed, dtype)
+        fits = stack.run(checkpoint, on_epoch)
+    return [fit for _, fit in sorted(zip(places, fits, strict=True), key=_first)]
+
+
+def _first(pair: tuple[int, Fit]) -> int:
+    return pair[0]
+
+
+class _Stack:
+    """A stack in training; its methods are ordered by groups."""
+
+    def __init__(
+        self,
+        methods: Sequence[NetworkMethod],
+        rows: Rows,
+        others: dict[str, Rows],
+        training: Training,
+        value_range: tuple[float, float],
+        seed: int,
+        dtype: torch.dtype,
+    ) -> None:
+        self.methods = methods
+        self.training = training
+        self.seed = seed
+        self.rows = Rows(rows.x.to(dtype), rows.y)
+        self.others = {
+            name: Rows(each.x.to(dtype), each.y) for name, each in others.items()
+        }
+        targets = Targets(rows.y, *value_range, seed=seed, dtype=dtype)
+        self.criteria: list[Criterion] = []
+        outputs = []
+        for _, same in groupby(methods, key=lambda method: method.group):
+            group = list(same)
+            self.criteria.append(group[0].criterion(group, targets))
+            outputs.append((len(group), group[0].n_outputs))
+        shape = Shape(rows.x.shape[1], training.hidden, tuple(outputs))
+        self.network = Perceptrons(shape, dtype)
+        lecun_uniform(
+            self.network,
+            [
+                (stream(seed, "body"), stream(seed, "head", method.n_outputs))
+                for method in methods
+            ],
+        )
+        weights = torch.nn.Parameter(self.network.weights.flat)
+        weights.grad = self.network.gradients.flat
+        self.optimizer = torch.optim.Adam(
+            # Keras's epsilon, which the authors ran with.
+            [weights],
+            lr=training.learning_rate,
+            eps=1e-7,
+            fused=True,
+        )
+        self.clipped = [
+            (i, method.max_gradient_norm)
+            for i, method in enumerate(methods)
+            if math.isfinite(method.max_gradient_norm)
+        ]
+        self.fits = [Fit() for _ in methods]
+
+    def run(
+        self, checkpoint: Checkpoint | None, on_epoch: Callable[[int], None] | None
+    ) -> list[Fit]:
+        recorded = set(recorded_epochs(self.training.epochs))
+        done = 0 if checkpoint is None else self._restore(checkpoint)
+        for epoch in range(done + 1, self.training.epochs + 1):
+            self._train_epoch(epoch)
+            self._see_divergence(epoch)
+            if epoch in recorded:
+                self._record(epoch)
+            if all(fit.diverged_at is not None for fit in self.fits):
+                break
+            if checkpoint is not None and epoch < self.training.epochs:
+                checkpoint.save(*self._state(epoch))
+            if on_epoch is not None:
+                on_epoch(epoch)
+        return self.fits
+
+    def _train_epoch(self, epoch: int) -> None:
+        training, network = self.training, self.network
+        n = len(self.rows.y)
+        order = torch.randperm(n, generator=stream(self.seed, "order", epoch))
+        x = self.rows.x.index_select(0, order)  # once, so that batches are slices
+        draws = stream(self.seed, "dropout", epoch)
+        for criterion in self.criteria:
+            criterion.start_epoch(epoch, order)
+        for batch in _batches(n, training.batch_size):
+            some = x[batch]
+            if training.dropout:
+                some = dropout(some, training.dropout, generator=draws)
+            outputs = network.forward(some)
+            slopes = network.output_slopes(some)
+            for criterion, out, slope in zip(
+                self.criteria, outputs, slopes, strict=True
+            ):
+                criterion.gradient(out, batch, slope)
+            network.backward(some)
+            for i, largest in self.clipped:
+                network.clip(i, largest)
+            self.optimizer.step()
+
+    def _see_divergence(self, epoch: int) -> None:
+        # A weight that is not a number makes all outputs so, for any row.
+        outputs = self.network.forward(self.rows.x[: self.training.batch_size])
+        finite = [bool(each.isfinite().all()) for group in outputs for each in group]
+        for fit, is_finite in zip(self.fits, finite, strict=True):
+            if not is_finite and fit.diverged_at is None:
+                fit.diverged_at = epoch
+
+    def _record(self, epoch: int) -> None:
+        losses = self._losses()
+        errors = {
+            name: self._errors(rows)
+            for name, rows in {"train": self.rows, **self.others}.items()
+        }
+        for i, fit in enumerate(self.fits):
+            if fit.diverged_at is not None:
+                continue
+            now = {"train loss": losses[i].item()}
+            for name, error in errors.items():
+                now[f"{name} MAE"] = error[i].abs().mean().item()
+                now[f"{name} RMSE"] = error[i].square().mean().sqrt().item()
+            fit.metrics = now
+            for name, value in {"epoch": epoch, **now}.items():
+                fit.curves.setdefault(name, []).append(value)
+
+    def _losses(self) -> Tensor:  # (M,)
+        """Return the mean training loss, without dropout or noise."""
+        n = len(self.rows.y)
+        in_place = torch.arange(n)
+        for criterion in self.criteria:
+            criterion.start_epoch(0, in_place)
+        totals = torch.zeros(len(self.methods), dtype=torch.float64)
+        for batch in _batches(n, self.training.batch_size):
+            outputs = self.network.forward(self.rows.x[batch])
+            pairs = zip(self.criteria, outputs, strict=True)
+            each = torch.cat([criterion.loss(out, batch) for criterion, out in pairs])
+            totals += each.double() * outputs[0].shape[1]
+        return totals / n
+
+    def _errors(self, rows: Rows) -> Tensor:  # (M, n), float64
+        """Return prediction minus target, in original units."""
+        parts = []
+        for batch in _batches(len(rows.y), self.training.batch_size):
+            outputs = self.network.forward(rows.x[batch])
+            pairs = zip(self.criteria, outputs, strict=True)
+            parts.append(torch.cat([criterion.predict(out) for criterion, out in pairs]))
+        return torch.cat(parts, dim=1) - rows.y
+
+    def _state(self, epoch: int) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        weights = self.network.weights.flat
+        (moments,) = self.optimizer.state.values()
+        notes = {"epoch": epoch, "fits": [vars(fit) for fit in self.fits]}
+        return {"weights": weights, **moments}, notes
+
+    def _restore(self, checkpoint: Checkpoint) -> int:
+        found = checkpoint.load()
+        if found is None:
+            return 0
+        tensors, notes = found
+        self.network.weights.flat.copy_(tensors.pop("weights"))
+        (parameter,) = self.optimizer.param_groups[0]["params"]
+        self.optimizer.state[parameter] = tensors
+        self.fits = [Fit(**fit) for fit in notes["fits"]]
+        return int(notes["epoch"])
+
+
+def recorded_epochs(epochs: int, n_points: int = 24) -> list[int]:
+    """Return the epochs after which errors are measured: dense at first, then sparse.
+
+    The last is among them.
+    """
+    steps = max(1, n_points - 1)
+    return sorted({round(epochs ** (i / steps)) for i in range(steps + 1)})
+
+
+def _batches(n: int, size: int) -> Iterator[slice]:
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))
