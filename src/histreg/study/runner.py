@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import groupby
+from itertools import groupby, pairwise
 
 import torch
 
@@ -81,10 +81,11 @@ def plan(runs: Iterable[Run], store: Store) -> list[Stack]:
     ordered = sorted(missing.values(), key=lambda run: (repr(run.stack), run.label))
     for _, same in groupby(ordered, key=lambda run: repr(run.stack)):
         together = list(same)
-        largest = together[0].largest_stack
-        n_stacks = -(-len(together) // largest)
-        # Of about equal size: 13 runs are 7 and 6, not 12 and 1.
-        rest += [tuple(together[i::n_stacks]) for i in range(n_stacks)]
+        n_stacks = -(-len(together) // together[0].largest_stack)
+        # Of about equal size: 13 runs are 6 and 7, not 12 and 1. Neighbours stay
+        # together: methods of like names have like losses, which are computed as one.
+        cuts = [len(together) * i // n_stacks for i in range(n_stacks + 1)]
+        rest += [tuple(together[a:b]) for a, b in pairwise(cuts)]
     return stacks + sorted(rest, key=expected_s, reverse=True)
 
 
