@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
+import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from histreg import losses
-from histreg.study.methods.method import NetworkMethod
+from histreg.study.methods.method import (
+    ByAutograd,
+    Criterion,
+    NetworkMethod,
+    Targets,
+)
+
+SMALLEST_SIGMA = 1e-2  # of y scaled to [0, 1]
 
 
 @dataclass(frozen=True)
@@ -30,8 +40,39 @@ class MDN(NetworkMethod):
 
     def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
         """Return negative log-likelihoods, of y scaled to [0, 1]."""
-        return losses.mdn(outputs.unflatten(-1, (3, -1)), y)
+        parameters = outputs.unflatten(-1, (3, -1))
+        return losses.mdn(parameters, y, smallest_sigma=SMALLEST_SIGMA)
 
     def predict(self, outputs: Tensor) -> Tensor:
         """Return the means of the mixtures."""
         return losses.mdn_mean(outputs.unflatten(-1, (3, -1)))
+
+    @classmethod
+    def criterion(cls, methods: Sequence[Any], targets: Targets) -> Criterion:
+        """Return likelihoods with their gradients in closed form."""
+        return MixtureLikelihoods(methods, targets)
+
+
+class MixtureLikelihoods(ByAutograd):
+    """The likelihoods of M mixtures of equally many components.
+
+    With r the probability that y came from each component, the derivatives are the
+    weights minus r, and r times those of each component's own likelihood. Autograd
+    takes four times as long.
+    """
+
+    def gradient(self, outputs: Tensor, batch: slice, out: Tensor) -> None:
+        """Write the gradient in closed form."""
+        weights, means, spreads = outputs.unflatten(-1, (3, -1)).unbind(dim=-2)
+        of_weights, of_means, of_spreads = out.unflatten(-1, (3, -1)).unbind(dim=-2)
+        sigmas = F.softplus(spreads) + SMALLEST_SIGMA  # (M, b, c)
+        z = (self.ordered[batch].unsqueeze(-1) - means) / sigmas
+        likelihoods = weights - z.square() / 2 - sigmas.log()  # logs, but a constant
+        came_from = likelihoods.softmax(dim=-1)
+        torch.softmax(weights, dim=-1, out=of_weights)
+        of_weights.sub_(came_from)
+        share = came_from.div_(sigmas)
+        torch.mul(share, z, out=of_means)
+        of_means.neg_()
+        torch.mul(share, (1 - z.square()) * spreads.sigmoid(), out=of_spreads)
+        out.div_(out.shape[1])
