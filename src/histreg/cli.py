@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import sys
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, ParamSpec
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
@@ -42,7 +40,9 @@ from histreg.evaluation import (
 )
 from histreg.model_files import DESCRIPTION
 from histreg.objectives import LOSSES
+from histreg.refusals import refusing
 from histreg.regressor import HistogramRegressor
+from histreg.study_cli import app as study_app
 from histreg.training import Epoch
 
 app = typer.Typer(
@@ -52,40 +52,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
+app.add_typer(study_app, name="study")
 FEWEST_TO_CALIBRATE = 9  # rows: fewer cannot promise 90 %, see histreg.conformal
-P = ParamSpec("P")
-REFUSED, INTERRUPTED = 2, 130  # exit codes; the second is a shell's for Ctrl-C
-
-
-def refusing(command: Callable[P, None]) -> Callable[P, None]:
-    """Let a command refuse in one sentence, without a traceback."""
-
-    @functools.wraps(command)
-    def refusing_command(*args: P.args, **kwargs: P.kwargs) -> None:
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("always", UserWarning)
-                warnings.showwarning = _tell
-                command(*args, **kwargs)
-        except KeyboardInterrupt:
-            _quit("stopped, nothing was written", INTERRUPTED)
-        except BrokenPipeError:  # histreg predict ... | head
-            sys.stderr.close()
-        except (ValueError, AttributeError, OSError) as error:
-            _quit(str(error), REFUSED)
-
-    return refusing_command
-
-
-def _tell(message: Warning | str, *_: Any, **__: Any) -> None:
-    """Show a warning as the sentence that it is."""
-    print(f"histreg: {message}", file=sys.stderr)
-
-
-def _quit(sentence: str, code: int) -> None:
-    print(f"histreg: {sentence}", file=sys.stderr)
-    raise typer.Exit(code)
-
 
 TableFile = Annotated[
     Path, typer.Argument(help="A .csv, .tsv (also .gz) or .parquet file.")

@@ -281,9 +281,7 @@ class Stack(nn.Module):
         return self.body.state_of(i) + _slices(self.readout, i)
 
 
-def dropout(
-    x: Tensor, p: float, *, generator: torch.Generator | None = None
-) -> Tensor:
+def dropout(x: Tensor, p: float, *, generator: torch.Generator | None = None) -> Tensor:
     """Return x with each entry zeroed with probability p, the others scaled up.
 
     The mask comes from 16-bit integers, so p is rounded to 1 / 65,536: on a CPU three

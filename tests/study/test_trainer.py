@@ -1,6 +1,7 @@
 """The trainer against a plain loop: one network, autograd, torch's own Adam."""
 
 import math
+from itertools import pairwise
 
 import pytest
 import torch
@@ -69,7 +70,7 @@ def plain(method, rows: Rows, test_rows: Rows) -> dict[str, float]:
     """Train one network as anybody would write it, in float64."""
     layers, sizes = [], [5, *TRAINING.hidden, method.n_outputs]
     body, head = stream(SEED, "body"), stream(SEED, "head", method.n_outputs)
-    for i, (a, b) in enumerate(zip(sizes[:-1], sizes[1:], strict=True)):
+    for i, (a, b) in enumerate(pairwise(sizes)):
         linear = nn.Linear(a, b, dtype=torch.float64)
         is_head = i == len(sizes) - 2
         drawn = torch.rand(a, b, generator=head if is_head else body)
@@ -83,7 +84,9 @@ def plain(method, rows: Rows, test_rows: Rows) -> dict[str, float]:
     for epoch in range(1, TRAINING.epochs + 1):
         order = torch.randperm(len(rows.y), generator=stream(SEED, "order", epoch))
         draws = stream(SEED, "dropout", epoch)
-        noise = torch.randn(len(rows.y), generator=stream(SEED, "noise", epoch)).double()
+        noise = torch.randn(
+            len(rows.y), generator=stream(SEED, "noise", epoch)
+        ).double()
         for i, index in enumerate(order.split(TRAINING.batch_size)):
             x = dropout(rows.x[index], TRAINING.dropout, generator=draws)
             y = (rows.y[index] - low) / (high - low)

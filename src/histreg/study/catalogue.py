@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 from histreg._checks import check_choice, check_count
 from histreg.study.datasets import DATASETS
@@ -105,7 +105,7 @@ def tabular(
 def sines(
     targets: Iterable[tuple[float, float]], support: tuple[float, float]
 ) -> tuple[SineRun, ...]:
-    """Return the runs of both losses on these (alpha, beta), for all rates and seeds."""
+    """Return the runs of both losses on these (alpha, beta), at all rates."""
     return tuple(
         SineRun(method, alpha, beta, value_range, rate, seed)
         for alpha, beta in targets
@@ -222,32 +222,14 @@ def selected(
     if epochs is not None:
         check_count("--epochs", epochs, at_least=1)
     if datasets:
-        runs = [
-            moved for name in datasets for run in runs for moved in _moved(run, name)
-        ]
+        runs = [run.moved_to(name) for name in datasets for run in runs]
     chosen = []
     for run in dict.fromkeys(runs):
-        if methods and getattr(run, "method", None) is not None:
-            if run.method.name not in methods:  # type: ignore[attr-defined]
-                continue
-        if seeds and getattr(run, "seed", None) is not None:
-            if run.seed not in seeds:  # type: ignore[attr-defined]
-                continue
+        if methods and run.facet("method") not in (None, *methods):
+            continue
+        if seeds and run.facet("seed") not in (None, *seeds):
+            continue
         if epochs is not None and isinstance(run, TabularRun) and run.hidden:
             run = replace(run, epochs=epochs)
         chosen.append(run)
     return tuple(chosen)
-
-
-def _moved(run: Run, name: str) -> Iterable[Run]:
-    """Return a run as it is on another data set, if it is on one."""
-    if isinstance(run, Measurement) and run.dataset:
-        yield replace(run, dataset=name)
-    elif isinstance(run, TabularRun):
-        usual = TabularRun.of(run.dataset, run.method, run.seed)
-        changes = {
-            each.name: getattr(run, each.name)
-            for each in fields(run)
-            if getattr(run, each.name) != getattr(usual, each.name)
-        }
-        yield TabularRun.of(name, run.method, run.seed, **changes)

@@ -38,11 +38,13 @@ class Pool(ABC):
 
     @abstractmethod
     def submit(self, task: Callable[..., Any], *args: Any) -> Future[Any]:
-        """Return the future of a task; it raises `WorkerLostError` if its worker dies."""
+        """Return the future of a task; `WorkerLostError` if its worker dies."""
 
+    @abstractmethod
     def stop(self) -> None:
         """Ask the tasks at work to end soon, and drop the others."""
 
+    @abstractmethod
     def close(self) -> None:
         """Let go of the workers."""
 
@@ -66,6 +68,12 @@ class InProcess(Pool):
         except Exception as error:
             future.set_exception(error)
         return future
+
+    def stop(self) -> None:
+        """Do nothing: no task is at work outside of `submit`."""
+
+    def close(self) -> None:
+        """Do nothing: there is no worker."""
 
 
 class Processes(Pool):
@@ -147,7 +155,7 @@ class DaskCluster(Pool):
             self._client = Client(address, timeout="10s", set_as_default=False)
         except OSError as error:
             raise ValueError(
-                f"--executor must name a running Dask scheduler, found none at {address}"
+                f"--executor must name a Dask scheduler, found none at {address}"
             ) from error
         self._executor = self._client.get_executor(pure=False)
 

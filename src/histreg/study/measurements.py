@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import torch
@@ -44,6 +44,10 @@ class Measurement(Run):
     def from_json(cls, description: Mapping[str, Any]) -> Measurement:
         """Return the run that `to_json` described."""
         return cls(description["what"], description["dataset"])
+
+    def moved_to(self, dataset: str) -> Measurement:
+        """Return the same on another data set; itself if it needs none."""
+        return replace(self, dataset=dataset) if self.dataset else self
 
     @property
     def folder(self) -> tuple[str, ...]:
@@ -168,8 +172,11 @@ def _padded(n_padding: int) -> Bins:
 
 
 def _bias(y: Tensor, bins: Bins, sigma: float) -> Tensor:
+    # As a tensor: the formula over all bins, not a window of them, whose end is good to
+    # 1e-15. Here the rest is looked at.
+    exact = torch.tensor(sigma, dtype=torch.float64)
     parts = [
-        theory.label_bias(some, bins, targets.gaussian(some, bins, sigma=sigma))
+        theory.label_bias(some, bins, targets.gaussian(some, bins, sigma=exact))
         for some in y.split(16384)
     ]
     return torch.cat(parts)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
 from torch import Tensor
@@ -47,7 +48,7 @@ class Shape:
         ends = [0]
         for n, _ in self.outputs:
             ends.append(ends[-1] + n)
-        return [slice(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        return [slice(a, b) for a, b in pairwise(ends)]
 
 
 class Weights:
@@ -55,7 +56,7 @@ class Weights:
 
     def __init__(self, shape: Shape, flat: Tensor | None = None) -> None:
         m, width = shape.n_models, shape.hidden[0]
-        sizes = [(shape.n_inputs, m * width), (1, m * width)]
+        sizes: list[tuple[int, ...]] = [(shape.n_inputs, m * width), (1, m * width)]
         for _ in shape.hidden[1:]:
             sizes += [(m, width, width), (m, 1, width)]
         for n, n_outputs in shape.outputs:
@@ -209,7 +210,7 @@ def _layer_gradient(
 def lecun_uniform(
     network: Perceptrons, generators: Sequence[tuple[torch.Generator, torch.Generator]]
 ) -> None:
-    """Draw weights uniformly with variance 1 / inputs, biases zero, as the study has it.
+    """Draw weights uniformly with variance 1 / inputs, and no biases.
 
     Parameters
     ----------
@@ -229,7 +230,7 @@ def lecun_uniform(
 
 
 def torch_default(network: Perceptrons, generators: Sequence[torch.Generator]) -> None:
-    """Draw weights and biases as ``nn.Linear`` does, uniform within 1 / sqrt(inputs)."""
+    """Draw weights and biases as ``nn.Linear`` does, within 1 / sqrt(inputs)."""
     for i, generator in enumerate(generators):
         for layer in network.weights.of_model(i):
             bound = 1 / math.sqrt(layer[0].shape[0])

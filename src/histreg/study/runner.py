@@ -207,7 +207,9 @@ def run(
                 # Not all at once, so that a lost pool has little to be given again.
                 stack = waiting.pop(0)
                 futures[pool.submit(work, str(store.root), stack, data_dir)] = stack
-            ready, _ = wait(futures, timeout=REPORT_EVERY_S, return_when=FIRST_COMPLETED)
+            ready, _ = wait(
+                futures, timeout=REPORT_EVERY_S, return_when=FIRST_COMPLETED
+            )
             for future in ready:
                 stack = futures.pop(future)
                 try:

@@ -20,8 +20,10 @@ class Workplace(Protocol):
 
     data_dir: str | None
     """Where data sets are looked for first."""
-    checkpoint: Checkpoint
-    """Where it may keep what it has, should it be stopped."""
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """Where it may keep what it has, should it be stopped."""
 
     def report(self, share: float) -> None:
         """Tell which share is done; raises if the work is to stop."""
@@ -86,6 +88,15 @@ class Run(ABC):
     @abstractmethod
     def from_json(cls, description: Mapping[str, Any]) -> Run:
         """Return the run that `to_json` described."""
+
+    def facet(self, name: str) -> object:
+        """Return the data set, the method's name or the seed; None if it has none."""
+        value = getattr(self, name, None)
+        return value.name if isinstance(value, Method) else value
+
+    def moved_to(self, dataset: str) -> Run:  # noqa: ARG002
+        """Return the same on another data set; itself if it is on none."""
+        return self
 
     def to_json(self) -> dict[str, Any]:
         """Return all fields as JSON has them."""

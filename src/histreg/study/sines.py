@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import torch
@@ -98,7 +99,7 @@ class SineRun(Run):
     def expected_s(self) -> float:
         """By the number of weights."""
         sizes = [1, *self.hidden, self.method.n_outputs]
-        n_weights = sum(a * b for a, b in zip(sizes[:-1], sizes[1:], strict=True))
+        n_weights = sum(a * b for a, b in pairwise(sizes))
         return self.iterations * (5e-4 + 4.5e-8 * n_weights)
 
     @classmethod

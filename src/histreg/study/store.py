@@ -131,13 +131,18 @@ class Store:
             return State("failed", failure["reason"])
         return State("missing")
 
-    def collect(self, name: str, runs: Iterable[Run]) -> Path:
-        """Write the records of these runs into one file, one a line, and return it."""
+    def collect(
+        self, name: str, runs: Iterable[Run], *, into: Path | None = None
+    ) -> tuple[Path, int]:
+        """Write the records of these runs into one file, one a line.
+
+        Returns the file, in the store or in another folder, and how many they are.
+        """
         records = sorted(self.records(runs), key=lambda r: (r.run.folder, r.run.label))
         lines = [json.dumps(record.to_json()) for record in records]
-        path = self.root / f"{name}.jsonl"
+        path = (into or self.root) / f"{name}.jsonl"
         self._write(path, "".join(f"{line}\n" for line in lines))
-        return path
+        return path, len(lines)
 
     # Claims and progress
 
@@ -278,7 +283,7 @@ class StackCheckpoint:
         try:
             with safe_open(self.path, "pt") as file:
                 notes = json.loads(file.metadata()["notes"])
-                names = file.keys()  # noqa: SIM118, it is no dict
+                names = file.keys()
                 return {name: file.get_tensor(name) for name in names}, notes
         except (FileNotFoundError, SafetensorError):
             return None

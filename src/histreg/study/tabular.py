@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import torch
@@ -89,6 +90,19 @@ class TabularRun(Run):
         known["hidden"] = tuple(known["hidden"])
         return cls(**known)
 
+    def moved_to(self, dataset: str) -> TabularRun:
+        """Return the same by the protocol of another data set.
+
+        What differs from the protocol of its own differs from that of the other too.
+        """
+        usual = TabularRun.of(self.dataset, self.method, self.seed)
+        changes = {
+            each.name: getattr(self, each.name)
+            for each in fields(self)
+            if getattr(self, each.name) != getattr(usual, each.name)
+        }
+        return TabularRun.of(dataset, self.method, self.seed, **changes)
+
     @property
     def folder(self) -> tuple[str, ...]:
         """The data set, then the method."""
@@ -125,7 +139,7 @@ class TabularRun(Run):
         share = 0.8 if self.part == "test" else 0.64
         steps = self.epochs * math.ceil(data.n_rows * share / self.batch_size)
         sizes = [data.n_features, *self.hidden, self.method.n_outputs]
-        n_weights = sum(a * b for a, b in zip(sizes[:-1], sizes[1:], strict=True))
+        n_weights = sum(a * b for a, b in pairwise(sizes))
         return steps * (200e-6 + 17.5e-9 * n_weights)
 
     def _training(self) -> Training:
@@ -134,15 +148,15 @@ class TabularRun(Run):
         )
 
     @classmethod
-    def compute(
-        cls, runs: Sequence[TabularRun], workplace: Workplace
-    ) -> list[Outcome]:
+    def compute(cls, runs: Sequence[TabularRun], workplace: Workplace) -> list[Outcome]:
         """Train the networks of a stack, or solve its linear regressions."""
         first = runs[0]
         data = dataset(first.dataset)
         rows, others = split(data.load(workplace.data_dir), first.seed, first.part)
         if isinstance(first.method, LinearRegression):
-            return [Outcome(_linear(first.method, rows, first.part, others)) for _ in runs]
+            return [
+                Outcome(_linear(first.method, rows, first.part, others)) for _ in runs
+            ]
 
         def on_epoch(epoch: int) -> None:
             workplace.report(epoch / first.epochs)

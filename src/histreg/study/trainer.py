@@ -8,7 +8,6 @@ on its stack mates but for the rounding of products whose shape has changed.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -252,7 +251,9 @@ class _Stack:
         for batch in _batches(len(rows.y), self.training.batch_size):
             outputs = self.network.forward(rows.x[batch])
             pairs = zip(self.criteria, outputs, strict=True)
-            parts.append(torch.cat([criterion.predict(out) for criterion, out in pairs]))
+            parts.append(
+                torch.cat([criterion.predict(out) for criterion, out in pairs])
+            )
         return torch.cat(parts, dim=1) - rows.y
 
     def _state(self, epoch: int) -> tuple[dict[str, Tensor], dict[str, Any]]:

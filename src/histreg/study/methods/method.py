@@ -83,6 +83,8 @@ class Method(ABC):
     """
 
     name: ClassVar[str]
+    is_tuned: ClassVar[bool] = False
+    """Whether it comes in several settings, of which the best alone is reported."""
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -31,6 +31,7 @@ class MDN(NetworkMethod):
     """
 
     name: ClassVar[str] = "MDN"
+    is_tuned: ClassVar[bool] = True
     n_components: int = 8
 
     @property

@@ -107,6 +107,7 @@ class L2Noise(L2):
     """
 
     name: ClassVar[str] = "l2+Noise"
+    is_tuned: ClassVar[bool] = True
     noise_sd: float = 1e-3
 
 
@@ -115,6 +116,7 @@ class L2Clipping(L2):
     """The squared error, the gradient of all weights together clipped to a norm."""
 
     name: ClassVar[str] = "l2+Clipping"
+    is_tuned: ClassVar[bool] = True
     max_gradient_norm: float = 1.0
 
 

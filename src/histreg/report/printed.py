@@ -1,0 +1,98 @@
+"""Printed tables: rows of words, as text, Markdown or LaTeX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+FORMATS = ("text", "markdown", "latex")
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "_": r"\_",
+    "%": r"\%",
+    "&": r"\&",
+    "#": r"\#",
+    "±": r"$\pm$",
+    "²": "$^2$",
+}
+
+
+@dataclass(frozen=True)
+class PrintedTable:
+    """A table to be read by people.
+
+    Parameters
+    ----------
+    title : str
+    header : tuple of str
+    rows : sequence of tuples of str
+        As long as the header; the first column is words, the others numbers.
+    notes : sequence of str
+        Said below.
+    """
+
+    title: str
+    header: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+    notes: Sequence[str] = ()
+
+    def text(self) -> str:
+        """Return the table for a terminal."""
+        columns = list(zip(self.header, *self.rows, strict=True))
+        widths = [max(map(len, column)) for column in columns]
+
+        def line(cells: tuple[str, ...]) -> str:
+            first = cells[0].ljust(widths[0])
+            rest = zip(cells[1:], widths[1:], strict=True)
+            return "  ".join([first, *(cell.rjust(width) for cell, width in rest)])
+
+        rule = "-" * len(line(self.header))
+        parts = [self.title, rule, line(self.header), rule, *map(line, self.rows), rule]
+        return "\n".join([*(part.rstrip() for part in parts), *self.notes])
+
+    def markdown(self) -> str:
+        """Return the table for a page in Markdown."""
+
+        def line(cells: tuple[str, ...]) -> str:
+            return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+        alignment = "|---|" + "---:|" * (len(self.header) - 1)
+        table = [line(self.header), alignment, *map(line, self.rows)]
+        notes = [part for note in self.notes for part in ("", note)]
+        return "\n".join([f"**{self.title}**", "", *table, *notes])
+
+    def latex(self) -> str:
+        """Return the table for a paper, with the rules of booktabs."""
+
+        def line(cells: tuple[str, ...]) -> str:
+            return " & ".join(map(_escaped, cells)) + r" \\"
+
+        alignment = "l" + "r" * (len(self.header) - 1)
+        return "\n".join(
+            [
+                r"\begin{table}",
+                r"\centering",
+                rf"\caption{{{_escaped(' '.join([self.title + '.', *self.notes]))}}}",
+                rf"\begin{{tabular}}{{{alignment}}}",
+                r"\toprule",
+                line(self.header),
+                r"\midrule",
+                *map(line, self.rows),
+                r"\bottomrule",
+                r"\end{tabular}",
+                r"\end{table}",
+            ]
+        )
+
+    def shown(self, form: str) -> str:
+        """Return the table in one of `FORMATS`."""
+        forms: dict[str, Callable[[], str]] = {
+            "text": self.text,
+            "markdown": self.markdown,
+            "latex": self.latex,
+        }
+        return forms[form]()
+
+
+def _escaped(cell: str) -> str:
+    return "".join(_LATEX.get(letter, letter) for letter in cell)

@@ -1,0 +1,335 @@
+"""The study's tables: records in, rows out, the paper's numbers beside ours."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+
+from histreg._checks import check_choice
+from histreg.report.printed import PrintedTable
+from histreg.study.datasets import dataset
+from histreg.study.measurements import Measurement
+from histreg.study.paper import published, published_data
+from histreg.study.runs import Record
+from histreg.study.sine_curves import best_rates
+from histreg.study.statistics import (
+    METRICS,
+    Estimate,
+    Setting,
+    best_settings,
+    settings_of,
+)
+
+FAR_APART = 3.0  # joint standard errors, beyond which a difference is marked
+MAIN_METRICS = ("test MAE", "test RMSE")
+
+
+def tables_of(
+    name: str, records: Sequence[Record], metrics: Sequence[str] = METRICS
+) -> list[PrintedTable]:
+    """Return the tables of an experiment.
+
+    Parameters
+    ----------
+    name : str
+        One of `TABLES`.
+    records : sequence of Record
+        As many as there are.
+    metrics : sequence of str
+        Columns of the tables of errors.
+    """
+    check_choice("table", name, TABLES)
+    return TABLES[name](records, metrics)
+
+
+def overall(records: Sequence[Record], metrics: Sequence[str]) -> list[PrintedTable]:
+    """Return Tables 1 and 7; settings are chosen on test MAE, as the paper's were."""
+    best = best_settings(settings_of(records), "test MAE")
+    note = (
+        "Of methods with several settings, the one of lowest test MAE, as in the paper."
+    )
+    return _errors_tables("Overall results", best, metrics, note)
+
+
+def overall_validation(
+    records: Sequence[Record], metrics: Sequence[str]
+) -> list[PrintedTable]:
+    """Return the same with settings chosen on validation rows."""
+    on_validation = settings_of(records, part="validation")
+    chosen = {
+        (each.dataset, each.method)
+        for each in best_settings(on_validation, "validation MAE")
+    }
+    kept = [
+        each
+        for each in settings_of(records)
+        if not each.method.is_tuned or (each.dataset, each.method) in chosen
+    ]
+    note = (
+        "Of methods with several settings, the one of lowest MAE on a fifth of the "
+        "training rows that it did not learn from; then trained on all of them."
+    )
+    title = "Overall results, settings chosen on validation rows"
+    return _errors_tables(title, kept, metrics, note)
+
+
+def errors(
+    title: str,
+) -> Callable[[Sequence[Record], Sequence[str]], list[PrintedTable]]:
+    """Return the table of all settings, none of them chosen."""
+
+    def table(records: Sequence[Record], metrics: Sequence[str]) -> list[PrintedTable]:
+        return _errors_tables(title, settings_of(records), metrics)
+
+    return table
+
+
+def _errors_tables(
+    title: str, settings: Iterable[Setting], metrics: Sequence[str], note: str = ""
+) -> list[PrintedTable]:
+    """Return one table for each data set."""
+    tables = []
+    for name, group in groupby(settings, key=lambda each: each.dataset):
+        of_set = list(group)
+        header = ["method"]
+        has_paper = any(in_paper(each, metrics[0]) for each in of_set)
+        for metric in metrics:
+            header += [metric, "paper", "apart"] if has_paper else [metric]
+        rows = [_row(each, metrics, has_paper=has_paper) for each in of_set]
+        if title.startswith("Overall") and has_paper:
+            rows.insert(-1, _unmatched(name, metrics))
+        data = dataset(name)
+        counts = {e.estimates[m].n for e in of_set for m in metrics if m in e.estimates}
+        notes = [f"Mean ± standard error over {_seeds(counts)}."]
+        if has_paper:
+            notes.append(
+                "Apart: ours minus the paper's in joint standard errors, marked * "
+                f"beyond {FAR_APART:g}."
+            )
+        notes += [note] if note else []
+        tables.append(
+            PrintedTable(f"{title}: {data.title}", tuple(header), rows, notes)
+        )
+    return tables
+
+
+def _row(
+    setting: Setting, metrics: Sequence[str], *, has_paper: bool
+) -> tuple[str, ...]:
+    label = setting.method.label
+    if setting.n_diverged:
+        label += f", {setting.n_diverged} diverged"
+    cells = [label]
+    for metric in metrics:
+        ours = setting.estimates.get(metric)
+        paper = in_paper(setting, metric)
+        cells.append("diverged" if ours is None else shown(ours))
+        if has_paper:
+            cells.append("" if paper is None else shown(paper))
+            cells.append("" if paper is None or ours is None else _apart(ours, paper))
+    return tuple(cells)
+
+
+def in_paper(setting: Setting, metric: str) -> Estimate | None:
+    """Return the paper's number of the same thing, if it has one."""
+    method = setting.method
+    if method.label != method.name and not method.is_tuned:
+        return None  # a variant of ours
+    return published(setting.dataset, method.name, metric)
+
+
+def _unmatched(name: str, metrics: Sequence[str]) -> tuple[str, ...]:
+    """Return the paper's row of l2+Softmax: which loss it was cannot be told."""
+    cells = ["l2+Softmax (the paper's)"]
+    for metric in metrics:
+        paper = published(name, "l2+Softmax", metric)
+        cells += ["", "" if paper is None else shown(paper), ""]
+    return tuple(cells)
+
+
+def shown(estimate: Estimate) -> str:
+    """Return a mean and its error to as many digits as the paper prints."""
+    if math.isnan(estimate.se):
+        return f"{estimate.mean:.3f}"
+    return f"{estimate.mean:.3f} ± {estimate.se:.3f}"
+
+
+def _apart(ours: Estimate, paper: Estimate) -> str:
+    apart = ours.apart(paper)
+    if math.isnan(apart):
+        return ""
+    return f"{apart:+.1f}" + ("*" if abs(apart) > FAR_APART else "")
+
+
+def _seeds(counts: set[int]) -> str:
+    few, many = min(counts, default=0), max(counts, default=0)
+    return f"{many} seeds" if few == many else f"{few} to {many} seeds"
+
+
+def targets(records: Sequence[Record], metrics: Sequence[str]) -> list[PrintedTable]:  # noqa: ARG001
+    """Return Table 5: the data sets."""
+    in_paper = published_data()
+    rows = []
+    for record in records:
+        if not isinstance(record.run, Measurement):
+            continue
+        name, facts = record.run.dataset, record.outcome.metrics
+        told = in_paper.get(name)
+        rows.append(
+            (
+                dataset(name).title,
+                f"{facts['train rows']:,.0f}",
+                f"{facts['test rows']:,.0f}",
+                f"{facts['features']:.0f}",
+                f"[{facts['low']:g}, {facts['high']:g}]",
+                f"{facts['smallest']:.4g} to {facts['largest']:.4g}",
+                f"{facts['distinct']:,.0f}",
+                ""
+                if told is None
+                else f"{int(told['n_train_paper']):,} + {int(told['n_test_paper']):,}, "
+                f"{told['n_features_paper']}",
+            )
+        )
+    header = (
+        "data set",
+        "train rows",
+        "test rows",
+        "features",
+        "range",
+        "targets",
+        "distinct",
+        "paper",
+    )
+    notes = ["Paper: rows to train and test, features as Table 5 counts them."]
+    return [PrintedTable("Data sets", header, rows, notes)]
+
+
+def label_bias(records: Sequence[Record], metrics: Sequence[str]) -> list[PrintedTable]:  # noqa: ARG001
+    """Return the mean absolute label bias over sigma."""
+    rows: list[tuple[str, ...]] = []
+    sigmas: list[float] = []
+    for record in records:
+        if isinstance(record.run, Measurement):
+            sigmas = record.outcome.curves["sigma_in_bins"]
+            biases = record.outcome.curves["label bias"]
+            title = dataset(record.run.dataset).title
+            rows.append((title, *(f"{bias:.2g}" for bias in biases)))
+    header = ("sigma in bins", *(f"{sigma:.3g}" for sigma in sigmas))
+    notes = ["Mean distance of the target's mean from the label; sigma 0 is HL-OneBin."]
+    return [PrintedTable("Label bias", header, rows, notes)] if rows else []
+
+
+def bias(records: Sequence[Record], metrics: Sequence[str]) -> list[PrintedTable]:  # noqa: ARG001
+    """Return the fits A exp(B x^2) to both biases, and where they vanish."""
+    tables = []
+    for record in records:
+        told, curves = record.outcome.metrics, record.outcome.curves
+        rows = []
+        for name, x, theory in (
+            ("discretisation", "sigma_in_bins", ("0.2026", "-19.74")),
+            ("truncation", "padding_in_sigmas", ("", "")),
+        ):
+            negligible = next(
+                (
+                    at
+                    for at, height in zip(
+                        curves[x], curves[f"{name} bias"], strict=True
+                    )
+                    if height < 1e-7
+                ),
+                math.nan,
+            )
+            rows.append(
+                (
+                    name,
+                    f"{told[f'{name} factor']:.3f}",
+                    theory[0],
+                    f"{told[f'{name} exponent']:.3f}",
+                    theory[1],
+                    f"{negligible:.3g}",
+                )
+            )
+        header = ("bias", "A", "theory", "B", "theory", "below 1e-7 from")
+        notes = [
+            "Mean absolute bias in bin widths, fitted by A exp(B x²); x is sigma in "
+            "bins or padding in sigmas. The paper says 0.8 and 6 for the last column, "
+            "the first in units of a range of 100 bins."
+        ]
+        tables.append(PrintedTable("Bias simulation", header, rows, notes))
+    return tables
+
+
+def bound(records: Sequence[Record], metrics: Sequence[str]) -> list[PrintedTable]:  # noqa: ARG001
+    """Return the bounds at some epsilons."""
+    tables = []
+    for record in records:
+        curves, told = record.outcome.curves, record.outcome.metrics
+        names = ("squared difference", "Pinsker", "Bretagnolle-Huber")
+        at = range(9, len(curves["epsilon"]), 20)
+        rows = [
+            (
+                f"{curves['epsilon'][i]:.2f}",
+                *(f"{curves[name][i]:.3f}" for name in names),
+            )
+            for i in at
+        ]
+        notes = [
+            f"Pinsker's bound is the smaller above epsilon "
+            f"{told['crossing epsilon']:.4f}, and above 4, which says nothing, below "
+            f"{told['useless epsilon']:.4f}."
+        ]
+        tables.append(
+            PrintedTable("Prediction bound", ("epsilon", *names), rows, notes)
+        )
+    return tables
+
+
+def sines(records: Sequence[Record], metrics: Sequence[str]) -> list[PrintedTable]:  # noqa: ARG001
+    """Return the area under the error of each loss at its best learning rate."""
+    rows = []
+    for each in best_rates(records):
+        low, high = each.value_range
+        rows.append(
+            (
+                each.method,
+                f"{each.alpha:g}",
+                f"{each.beta:g}",
+                f"[{low:g}, {high:g}]" if each.has_bins else "",
+                f"{each.learning_rate:g}",
+                f"{each.area.mean:.4f}",
+                f"{each.area.se:.4f}",
+                f"{each.final.mean:.2g}",
+                f"{each.area.n}",
+            )
+        )
+    header = (
+        "method",
+        "alpha",
+        "beta",
+        "support",
+        "rate",
+        "area",
+        "se",
+        "final MSE",
+        "seeds",
+    )
+    notes = [
+        "Area: mean squared error over all iterations, at the learning rate where it "
+        "is lowest in the mean over seeds; a run that left the finite numbers has an "
+        "infinite area."
+    ]
+    return [PrintedTable("Synthetic sines", header, rows, notes)]
+
+
+TABLES: dict[str, Callable[[Sequence[Record], Sequence[str]], list[PrintedTable]]] = {
+    "sines": sines,
+    "overall": overall,
+    "overall-validation": overall_validation,
+    "uniform": errors("HL-Uniform"),
+    "label-bias": label_bias,
+    "projected": errors("HL-Projected"),
+    "targets": targets,
+    "bias": bias,
+    "bound": bound,
+}

@@ -1,0 +1,53 @@
+"""The paper's numbers, as its tables print them."""
+
+from __future__ import annotations
+
+import csv
+import functools
+from importlib.resources import files
+
+from histreg.study.statistics import Estimate
+
+TITLES = {"ct": "CT Position", "song": "Song Year", "bike": "Bike Sharing"} | {
+    "pole": "Pole"
+}
+"""What the paper calls the data sets that it has."""
+TABLES = ("overall", "discretisation_appendix")
+"""The tables of the common protocol; where both have a number, it is the same."""
+
+
+@functools.cache
+def _published() -> dict[tuple[str, str, str], Estimate]:
+    found: dict[tuple[str, str, str], Estimate] = {}
+    text = files("histreg.study").joinpath("paper_results.csv").read_text()
+    for row in csv.DictReader(text.splitlines()):
+        if row["table"] in TABLES:
+            metric = f"{row['split']} {row['metric']}"
+            place = (row["dataset"], row["method"], metric)
+            found[place] = Estimate(float(row["mean"]), float(row["error"]), 5)
+    return found
+
+
+def published(dataset: str, method: str, metric: str) -> Estimate | None:
+    """Return the paper's mean and standard error over five runs, if it has them.
+
+    Parameters
+    ----------
+    dataset, method : str
+        By our names; a data set that the paper does not have is not found.
+    metric : str
+        Such as ``"test MAE"``.
+
+    Examples
+    --------
+    >>> published("pole", "HL-Gauss", "test MAE")
+    Estimate(mean=0.714, se=0.024, n=5)
+    """
+    return _published().get((TITLES.get(dataset, ""), method, metric))
+
+
+def published_data() -> dict[str, dict[str, str]]:
+    """Return the paper's Table 5 by the names of the data sets, with our remarks."""
+    text = files("histreg.study").joinpath("paper_datasets.csv").read_text()
+    names = {title: name for name, title in TITLES.items()}
+    return {names[row["dataset"]]: row for row in csv.DictReader(text.splitlines())}

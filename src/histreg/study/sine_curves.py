@@ -1,0 +1,88 @@
+"""What the runs on sines say: the best learning rate of each loss and target."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from histreg.study.methods import L2
+from histreg.study.runs import Record
+from histreg.study.sines import SineRun
+from histreg.study.statistics import Estimate
+
+
+@dataclass(frozen=True)
+class BestRate:
+    """A loss on a target, at the learning rate of the smallest area.
+
+    Parameters
+    ----------
+    method : str
+    alpha, beta : float
+    value_range : (float, float)
+        The support of the bins, if the loss `has_bins`.
+    learning_rate : float
+    area, final : Estimate
+        Over seeds: the mean squared error over all iterations, and after the last.
+    iterations : list of int
+    curve : list of float
+        The mean over seeds at these iterations.
+    """
+
+    method: str
+    has_bins: bool
+    alpha: float
+    beta: float
+    value_range: tuple[float, float]
+    learning_rate: float
+    area: Estimate
+    final: Estimate
+    iterations: list[int]
+    curve: list[float]
+
+
+def best_rates(records: Iterable[Record]) -> list[BestRate]:
+    """Return the best rate for each loss, target and support, by the mean over seeds.
+
+    A rate at which a seed left the finite numbers has an infinite area; one that has
+    fewer seeds than another has not been finished, and does not take part.
+    """
+    groups: dict[tuple[object, ...], dict[float, list[Record]]] = {}
+    for record in records:
+        run = record.run
+        if isinstance(run, SineRun):
+            setting = (run.method, run.alpha, run.beta, run.value_range)
+            rates = groups.setdefault(setting, {})
+            rates.setdefault(run.learning_rate, []).append(record)
+    best = []
+    for rates in groups.values():
+        most = max(map(len, rates.values()))
+        complete = [group for group in rates.values() if len(group) == most]
+        winner = min(complete, key=_area)
+        if math.isfinite(_area(winner)):
+            best.append(_summary(winner))
+    return best
+
+
+def _area(group: list[Record]) -> float:
+    areas = [each.outcome.metrics.get("area", math.inf) for each in group]
+    return sum(areas) / len(areas)
+
+
+def _summary(group: list[Record]) -> BestRate:
+    run = group[0].run
+    assert isinstance(run, SineRun)
+    curves = [each.outcome.curves["MSE"] for each in group]
+    return BestRate(
+        method=run.method.name,
+        has_bins=not isinstance(run.method, L2),
+        alpha=run.alpha,
+        beta=run.beta,
+        value_range=run.value_range,
+        learning_rate=run.learning_rate,
+        area=Estimate.of(each.outcome.metrics["area"] for each in group),
+        final=Estimate.of(each.outcome.metrics["final MSE"] for each in group),
+        iterations=group[0].outcome.curves["iteration"],
+        curve=[sum(values) / len(values) for values in zip(*curves, strict=True)],
+    )

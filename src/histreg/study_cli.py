@@ -1,0 +1,452 @@
+"""The commands of the study: parses, calls, prints."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console, Group
+from rich.live import Live
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn
+from rich.table import Table
+
+from histreg._checks import check_choice, check_count
+from histreg.files import whole
+from histreg.refusals import INTERRUPTED, leave, refusing
+from histreg.study import runner
+from histreg.study.catalogue import EXPERIMENTS, experiment, selected
+from histreg.study.datasets import DATASETS, dataset
+from histreg.study.executors import pool_of
+from histreg.study.runs import Run
+from histreg.study.store import Store
+
+app = typer.Typer(
+    help="Run the paper's experiments, and see our numbers beside the paper's.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+
+Names = Annotated[list[str], typer.Argument(help="Experiments; see `list`.")]
+Name = Annotated[str, typer.Argument(help="An experiment; see `list`.")]
+StoreFolder = Annotated[
+    Path,
+    typer.Option(
+        "--store",
+        help="Folder of the records.",
+        envvar="HISTREG_STUDY",
+        show_envvar=True,
+    ),
+]
+DEFAULT_STORE = Path("histreg-study")
+DataDir = Annotated[
+    Path | None,
+    typer.Option(
+        "--data-dir", help="Folder of the data sets; else HISTREG_DATA, or a download."
+    ),
+]
+Datasets = Annotated[
+    str | None, typer.Option("--datasets", help="Only these, by commas.")
+]
+Methods = Annotated[
+    str | None, typer.Option("--methods", help="Only these, by commas.")
+]
+Seeds = Annotated[
+    str | None, typer.Option("--seeds", help="Only these, by commas or as 1-5.")
+]
+Epochs = Annotated[
+    int | None, typer.Option("--epochs", help="Instead of the paper's number.")
+]
+Imports = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--import", help="A module of yours that adds methods, data sets, experiments."
+    ),
+]
+
+
+@app.command("list")
+@refusing
+def list_(data_dir: DataDir = None, modules: Imports = None) -> None:
+    """Show the experiments and the data sets."""
+    _import(modules)
+    console = Console()
+    shown = Table("name", "what", "paper", "runs", title="Experiments")
+    for each in EXPERIMENTS.values():
+        shown.add_row(each.name, each.title, each.place, str(len(each.runs)))
+    console.print(shown)
+    shown = Table("name", "title", "rows", "features", "here", title="Data sets")
+    for data in DATASETS.values():
+        here = data.is_embedded or data.find(data_dir) is not None
+        shown.add_row(
+            data.name,
+            data.title,
+            f"{data.n_rows:,}",
+            str(data.n_features),
+            "yes" if here else "no",
+        )
+    console.print(shown)
+    for data in DATASETS.values():
+        console.print(f"[bold]{data.name}[/bold]: {escape(data.quirks)}", style="dim")
+
+
+@app.command(
+    epilog="Example: histreg study run overall projected --datasets pole,bike --jobs 2"
+)
+@refusing
+def run(
+    names: Names,
+    datasets: Datasets = None,
+    methods: Methods = None,
+    seeds: Seeds = None,
+    epochs: Epochs = None,
+    jobs: Annotated[
+        int | None, typer.Option(help="Processes; one a core if not given.")
+    ] = None,
+    executor: Annotated[
+        str | None,
+        typer.Option(help="processes, in-process, dask, or dask://host:port."),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be run, and how long.")
+    ] = False,
+    store: StoreFolder = DEFAULT_STORE,
+    data_dir: DataDir = None,
+    modules: Imports = None,
+) -> None:
+    """Compute what is missing of experiments; stop and start it as you like."""
+    _import(modules)
+    records = Store(store)
+    runs = _runs(names, datasets, methods, seeds, epochs)
+    n_jobs = jobs or os.cpu_count() or 1
+    check_count("--jobs", n_jobs, at_least=1)
+    stacks = runner.plan(runs, records)
+    console = Console()
+    n_missing = sum(map(len, stacks))
+    console.print(f"{len(runs)} runs, {len(runs) - n_missing} done already")
+    if dry_run:
+        _print_plan(console, stacks, records, runs, n_jobs)
+        return
+    if not stacks:
+        return
+    folder = None if data_dir is None else str(data_dir)
+    with pool_of(executor, n_jobs) as pool, _display(console) as show:
+        summary = runner.run(runs, records, pool, data_dir=folder, on_change=show)
+    told = [f"{summary.finished} runs finished"]
+    if summary.failed:
+        told.append(f"{summary.failed} failed (see histreg study status)")
+    if summary.elsewhere:
+        told.append(f"{summary.elsewhere} left to another process")
+    console.print(", ".join(told))
+    if summary.stopped:
+        leave("stopped; the same command goes on from here", INTERRUPTED)
+    if summary.failed:
+        raise typer.Exit(1)
+
+
+@app.command(epilog="Example: histreg study status overall --datasets pole")
+@refusing
+def status(
+    names: Annotated[list[str] | None, typer.Argument(help="All if none.")] = None,
+    datasets: Datasets = None,
+    methods: Methods = None,
+    seeds: Seeds = None,
+    epochs: Epochs = None,
+    store: StoreFolder = DEFAULT_STORE,
+    modules: Imports = None,
+) -> None:
+    """Show what is done, running, missing and failed, and why."""
+    _import(modules)
+    records = Store(store)
+    shown = Table("experiment", "data", "done", "running", "missing", "failed")
+    reasons: dict[str, int] = Counter()
+    for name in names or EXPERIMENTS:
+        runs = _runs([name], datasets, methods, seeds, epochs)
+        for folder in dict.fromkeys(run.folder[0] for run in runs):
+            states = [records.state(run) for run in runs if run.folder[0] == folder]
+            count = Counter(state.name for state in states)
+            diverged = count["diverged"]
+            done = str(count["done"] + diverged)
+            done += f" ({diverged} diverged)" if diverged else ""
+            running = [state.detail for state in states if state.name == "running"]
+            at = f" ({min(running)})" if any(running) else ""
+            shown.add_row(
+                name,
+                folder,
+                done,
+                f"{len(running)}{at}",
+                str(count["missing"]),
+                str(count["failed"]),
+            )
+            for state in states:
+                if state.name == "failed":
+                    reasons[state.detail] += 1
+    console = Console()
+    console.print(shown)
+    for reason, n in reasons.items():
+        console.print(escape(f"{n} failed: {reason}"), highlight=False)
+
+
+@app.command(epilog="Example: histreg study collect overall projected --store results")
+@refusing
+def collect(
+    names: Names,
+    datasets: Datasets = None,
+    methods: Methods = None,
+    seeds: Seeds = None,
+    epochs: Epochs = None,
+    store: StoreFolder = DEFAULT_STORE,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Folder; the store if not given.")
+    ] = None,
+    modules: Imports = None,
+) -> None:
+    """Write the records of each experiment into one file, NAME.jsonl.
+
+    A folder of such files is a store too: tables and figures can be made from it, and
+    what is in it is not computed again.
+    """
+    _import(modules)
+    records = Store(store)
+    for name in names:
+        runs = _runs([name], datasets, methods, seeds, epochs)
+        path, n = records.collect(name, runs, into=out)
+        Console().print(f"{n} of {len(runs)} records in {escape(str(path))}")
+
+
+@app.command(epilog="Example: histreg study table overall --datasets pole")
+@refusing
+def table(
+    name: Name,
+    datasets: Datasets = None,
+    methods: Methods = None,
+    seeds: Seeds = None,
+    epochs: Epochs = None,
+    form: Annotated[
+        str, typer.Option("--format", help="text, markdown or latex.")
+    ] = "text",
+    metrics: Annotated[
+        str | None,
+        typer.Option(help="By commas: train MAE, train RMSE, test MAE, test RMSE."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="File.")] = None,
+    store: StoreFolder = DEFAULT_STORE,
+    modules: Imports = None,
+) -> None:
+    """Print the tables of an experiment, the paper's numbers beside ours."""
+    from histreg.report.printed import FORMATS
+    from histreg.report.study_tables import MAIN_METRICS, tables_of
+    from histreg.study.statistics import METRICS
+
+    _import(modules)
+    check_choice("--format", form, FORMATS)
+    chosen = tuple(_listed(metrics)) or (MAIN_METRICS if form == "text" else METRICS)
+    for metric in chosen:
+        check_choice("--metrics", metric, METRICS)
+    runs = _runs([name], datasets, methods, seeds, epochs)
+    records = Store(store).records(runs)
+    _tell_missing(len(runs) - len(records), name)
+    text = "\n\n".join(each.shown(form) for each in tables_of(name, records, chosen))
+    if out is None:
+        print(text)
+        return
+    with whole(out) as partial:
+        partial.write_text(text + "\n")
+
+
+@app.command(epilog="Example: histreg study figure sines --out sines.png")
+@refusing
+def figure(
+    name: Name,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="A .png, .svg or .pdf file.")
+    ],
+    datasets: Datasets = None,
+    methods: Methods = None,
+    seeds: Seeds = None,
+    epochs: Epochs = None,
+    store: StoreFolder = DEFAULT_STORE,
+    modules: Imports = None,
+) -> None:
+    """Draw the figure of an experiment."""
+    from histreg.report.study_figures import figure_of
+
+    _import(modules)
+    if out.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise ValueError(f"--out must be named .png, .svg or .pdf, got {out}")
+    runs = _runs([name], datasets, methods, seeds, epochs)
+    records = Store(store).records(runs)
+    _tell_missing(len(runs) - len(records), name)
+    drawn = figure_of(name, records)
+    with whole(out) as partial:
+        drawn.savefig(partial, dpi=150)
+
+
+def _runs(
+    names: list[str],
+    datasets: str | None,
+    methods: str | None,
+    seeds: str | None,
+    epochs: int | None,
+) -> tuple[Run, ...]:
+    """Return the runs that are asked for, each once."""
+    found: dict[Run, None] = {}
+    for name in names:
+        runs = selected(
+            experiment(name).runs,
+            datasets=_listed(datasets),
+            methods=_listed(methods),
+            seeds=_numbers(seeds),
+            epochs=epochs,
+        )
+        found |= dict.fromkeys(runs)
+    return tuple(found)
+
+
+def _listed(given: str | None) -> list[str]:
+    return [name.strip() for name in (given or "").split(",") if name.strip()]
+
+
+def _numbers(given: str | None) -> list[int]:
+    """Return the numbers of ``1,2`` or ``1-5``."""
+    numbers: list[int] = []
+    for part in _listed(given):
+        first, dash, last = part.partition("-")
+        if not first.isdigit() or (dash and not last.isdigit()):
+            raise ValueError(f"--seeds must be numbers such as 1,2 or 1-5, got {given}")
+        numbers += range(int(first), int(last if dash else first) + 1)
+    return numbers
+
+
+def _import(modules: list[str] | None) -> None:
+    """Import a person's own modules, also those of the folder she is in."""
+    if modules:
+        sys.path.insert(0, str(Path.cwd()))
+    for name in modules or []:
+        try:
+            importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            raise ValueError(
+                f"--import must name a module, got {name}: {error}"
+            ) from error
+
+
+def _tell_missing(n: int, name: str) -> None:
+    if n:
+        print(f"histreg: {n} runs of {name} have no record yet", file=sys.stderr)
+
+
+def _print_plan(
+    console: Console,
+    stacks: list[runner.Stack],
+    store: Store,
+    runs: tuple[Run, ...],
+    n_jobs: int,
+) -> None:
+    shown = Table("runs", "stack", "minutes of a core")
+    known = store.records(runs)
+    pace = runner.measured_pace(known)
+    for stack in stacks:
+        minutes = pace * runner.expected_s(stack) / 60
+        shown.add_row(
+            str(len(stack)), escape(runner.stack_label(stack)), f"{minutes:.1f}"
+        )
+    console.print(shown)
+    total = pace * sum(map(runner.expected_s, stacks)) / n_jobs
+    basis = "the records that are there" if known else "a machine with two cores"
+    console.print(
+        f"{sum(map(len, stacks))} runs to compute, about {_duration(total)} with "
+        f"{n_jobs} processes, by {basis}"
+    )
+    absent = {
+        name
+        for stack in stacks
+        for run in stack
+        if (name := getattr(run, "dataset", ""))
+        and not dataset(name).is_embedded
+        and dataset(name).find(None) is None
+    }
+    if absent:
+        console.print(f"to be found or downloaded: {', '.join(sorted(absent))}")
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"
+
+
+@contextmanager
+def _display(
+    console: Console,
+) -> Iterator[Callable[[runner.Situation], None]]:
+    """Show how far a study is; in a file, one line a minute."""
+    started = time.monotonic()
+    if not console.is_terminal:
+        yield _lines(console, started)
+        return
+    total = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:3.0f} %"),
+        TextColumn("{task.fields[left]}"),
+        console=console,
+    )
+    each = Progress(
+        TextColumn("  {task.description}"),
+        BarColumn(bar_width=20),
+        TextColumn("{task.percentage:3.0f} %"),
+        console=console,
+    )
+    whole_task = total.add_task("starting", total=1.0, left="")
+    with Live(Group(total, each), console=console, refresh_per_second=4):
+
+        def show(now: runner.Situation) -> None:
+            share = now.done_s / now.total_s if now.total_s else 1.0
+            told = f"{now.n_finished} of {now.n_runs} runs"
+            told += f", {now.n_failed} failed" if now.n_failed else ""
+            total.update(
+                whole_task,
+                completed=share,
+                description=told,
+                left=_left(share, time.monotonic() - started),
+            )
+            for task in list(each.task_ids):
+                each.remove_task(task)
+            for label, _, done in now.running:
+                each.add_task(escape(label), total=100.0, completed=round(100 * done))
+
+        yield show
+
+
+def _lines(console: Console, started: float) -> Callable[[runner.Situation], None]:
+    last = started
+
+    def show(now: runner.Situation) -> None:
+        nonlocal last
+        if time.monotonic() - last < 60:
+            return
+        last = time.monotonic()
+        share = now.done_s / now.total_s if now.total_s else 1.0
+        console.print(
+            f"{now.n_finished} of {now.n_runs} runs, {share:.0%}, "
+            f"{_left(share, last - started)}"
+        )
+
+    return show
+
+
+def _left(share: float, elapsed_s: float) -> str:
+    if share < 0.01:
+        return ""
+    return f"{_duration(elapsed_s * (1 - share) / share)} left"
