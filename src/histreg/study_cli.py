@@ -26,7 +26,7 @@ from histreg.study import runner
 from histreg.study.catalogue import EXPERIMENTS, experiment, selected
 from histreg.study.datasets import DATASETS, dataset
 from histreg.study.executors import pool_of
-from histreg.study.runs import Run
+from histreg.study.runs import Record, Run
 from histreg.study.store import Store
 
 app = typer.Typer(
@@ -133,7 +133,8 @@ def run(
     n_missing = sum(map(len, stacks))
     console.print(f"{len(runs)} runs, {len(runs) - n_missing} done already")
     if dry_run:
-        _print_plan(console, stacks, records, runs, n_jobs)
+        _print_plan(console, stacks, records.records(runs), n_jobs)
+        _print_absent(console, stacks, data_dir)
         return
     if not stacks:
         return
@@ -347,12 +348,10 @@ def _tell_missing(n: int, name: str) -> None:
 def _print_plan(
     console: Console,
     stacks: list[runner.Stack],
-    store: Store,
-    runs: tuple[Run, ...],
+    known: list[Record],
     n_jobs: int,
 ) -> None:
     shown = Table("runs", "stack", "minutes of a core")
-    known = store.records(runs)
     pace = runner.measured_pace(known)
     for stack in stacks:
         minutes = pace * runner.expected_s(stack) / 60
@@ -366,16 +365,20 @@ def _print_plan(
         f"{sum(map(len, stacks))} runs to compute, about {_duration(total)} with "
         f"{n_jobs} processes, by {basis}"
     )
-    absent = {
-        name
-        for stack in stacks
-        for run in stack
-        if (name := getattr(run, "dataset", ""))
-        and not dataset(name).is_embedded
-        and dataset(name).find(None) is None
-    }
+
+
+def _print_absent(
+    console: Console, stacks: list[runner.Stack], data_dir: Path | None
+) -> None:
+    needed = {str(run.facet("dataset") or "") for stack in stacks for run in stack}
+    data = [dataset(name) for name in sorted(needed - {""})]
+    absent = [
+        each.name
+        for each in data
+        if not each.is_embedded and each.find(data_dir) is None
+    ]
     if absent:
-        console.print(f"to be found or downloaded: {', '.join(sorted(absent))}")
+        console.print(f"to be downloaded: {', '.join(absent)}")
 
 
 def _duration(seconds: float) -> str:

@@ -193,7 +193,7 @@ class HLUniform(HistogramLossMethod):
     """
 
     name: ClassVar[str] = "HL-Uniform"
-    epsilon: float = 1e-3
+    epsilon: float
     n_bins: int = 100
     padding_in_bins: float = 10.0
 

@@ -32,7 +32,7 @@ class MDN(NetworkMethod):
 
     name: ClassVar[str] = "MDN"
     is_tuned: ClassVar[bool] = True
-    n_components: int = 8
+    n_components: int
 
     @property
     def n_outputs(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import torch
@@ -108,7 +108,7 @@ class L2Noise(L2):
 
     name: ClassVar[str] = "l2+Noise"
     is_tuned: ClassVar[bool] = True
-    noise_sd: float = 1e-3
+    noise_sd: float = field()  # without the default of other methods
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class L2Clipping(L2):
 
     name: ClassVar[str] = "l2+Clipping"
     is_tuned: ClassVar[bool] = True
-    max_gradient_norm: float = 1.0
+    max_gradient_norm: float = field()
 
 
 @dataclass(frozen=True)
