@@ -6,6 +6,7 @@
 
 It stands alone, so that TensorFlow stays out of our environment: numpy and Keras 3
 with TensorFlow behind it. Prints one JSON object per shape, on one line.
+``benchmarks/study.py`` runs it beside our own trainer, by the same `Stopwatch`.
 
 The training is as the paper's authors run it: an in-memory table, target vectors
 computed beforehand, softmax output, ``CategoricalCrossentropy``, batch 256, Adam, and
@@ -13,9 +14,10 @@ everything else as Keras 3 has it by default, which includes XLA (``jit_compile=
 is on). ``--jit-compile`` and ``--steps-per-execution`` are what a user who knows Keras
 would try next.
 
-For both cores busy, start two of these at once with ``--threads 1`` and divide
-``us_per_step`` by two; ``--threads 2`` gives one process both cores. Several shapes in
-one process share its ``max_rss_mb``, which only grows: name one shape to know its own.
+For both cores busy, ``benchmarks/study.py`` starts two of these with ``--threads 1``;
+``--threads 2`` gives one process both cores, and ``--threads 0`` leaves the number to
+TensorFlow. Several shapes in one process share its ``max_rss_mb``, which only grows:
+name one shape to know its own.
 """
 
 from __future__ import annotations
@@ -25,11 +27,14 @@ import json
 import math
 import os
 import platform
+import sys
+import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -50,6 +55,11 @@ class Shape:
     n_rows: int
     dropout: float = 0.0  # of the inputs
 
+    @property
+    def n_steps(self) -> int:
+        """Of an epoch."""
+        return math.ceil(self.n_rows / BATCH_SIZE)
+
 
 SHAPES = {
     "pole": Shape(48, 24, 3, 12_000),
@@ -60,13 +70,89 @@ SHAPES = {
 }
 
 
+class Stopwatch:
+    """Times whole epochs after two that are not timed.
+
+    Parameters
+    ----------
+    seconds : float
+        The least that the timed epochs last together.
+    on_enough : callable
+        Called once, with what was measured, at the end of the epoch that is enough.
+    together : bool
+        In step with other processes: prints "ready" before the first timed epoch and
+        awaits a line. Training should then go on after the last timed epoch, so that
+        the others are not left alone: the process ends when its standard input does.
+    """
+
+    N_WARMUP_EPOCHS = 2
+
+    def __init__(
+        self,
+        seconds: float,
+        on_enough: Callable[[dict[str, Any]], None],
+        *,
+        together: bool,
+    ) -> None:
+        self.seconds = seconds
+        self.on_enough = on_enough
+        self.together = together
+        self.n_epochs = -self.N_WARMUP_EPOCHS  # timed
+        self.wall = self.cpu = 0.0  # the second of all threads
+        self.last = (0.0, 0.0)
+        self.is_running = True
+
+    def lap(self, *, is_timed: bool = True) -> None:
+        """Take the end of an epoch, or of something that does not count as one."""
+        if not self.is_running:
+            return
+        now = time.perf_counter(), time.process_time()
+        if self.n_epochs < 0:
+            self.n_epochs += 1
+            if self.n_epochs == 0:
+                if self.together:
+                    self._meet()
+                now = time.perf_counter(), time.process_time()
+        elif is_timed:
+            self.n_epochs += 1
+            self.wall += now[0] - self.last[0]
+            self.cpu += now[1] - self.last[1]
+        self.last = now
+        if self.n_epochs > 0 and self.wall >= self.seconds:
+            self.is_running = False
+            self.on_enough(self.measured)
+
+    @property
+    def measured(self) -> dict[str, Any]:
+        """The mean time of an epoch, and where the time went."""
+        return {
+            "epoch_s": self.wall / self.n_epochs,
+            "n_epochs": self.n_epochs,
+            "n_cores_used": round(self.cpu / self.wall, 2),
+            "max_rss_mb": max_rss_mb(),
+        }
+
+    def _meet(self) -> None:
+        print("ready", flush=True)
+        sys.stdin.readline()
+        threading.Thread(target=_end_with_input, daemon=True).start()
+
+
+def _end_with_input() -> None:
+    sys.stdin.read()
+    os._exit(0)  # from whatever the main thread is in
+
+
 def limit_threads(n_threads: int) -> None:
     """Tell TensorFlow its threads; it reads them when it is imported."""
     os.environ["KERAS_BACKEND"] = "tensorflow"
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"  # standard output is for JSON alone
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
     for name in ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "OMP_NUM_THREADS"):
-        os.environ[name] = str(n_threads)
+        if n_threads:
+            os.environ[name] = str(n_threads)
+        else:
+            os.environ.pop(name, None)
 
 
 def table(shape: Shape, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -107,38 +193,29 @@ def network(shape: Shape) -> keras.Model:
     return keras.Sequential(layers)
 
 
-def epoch_times(
+def fit(
     shape: Shape,
     *,
     seconds: float,
-    n_warmup_epochs: int,
+    together: bool = False,
     jit_compile: str | bool = "auto",
     steps_per_execution: int = 1,
-) -> tuple[list[float], float]:
-    """Return the time of each epoch after the warm-up, and the cores in use meanwhile.
+    on_enough: Callable[[dict[str, Any]], None],
+) -> None:
+    """Train by one call to ``fit``, and tell `on_enough` what the stopwatch has.
 
-    All epochs are of one call to ``fit``, which stops at the end of the first epoch
-    that makes the timed ones last `seconds` together.
+    It stops then, unless it was started together with others.
     """
     import keras
 
-    class Clock(keras.callbacks.Callback):
-        """Times at the ends of epochs, the first of them the end of the warm-up."""
+    class Laps(keras.callbacks.Callback):
+        """Stops the time at the ends of epochs."""
 
-        def __init__(self) -> None:
-            super().__init__()
-            self.wall: list[float] = []
-            self.cpu: list[float] = []
-
-        def on_epoch_end(self, epoch: int, logs: dict | None = None) -> None:
-            if epoch + 1 < n_warmup_epochs:
-                return
-            self.wall.append(time.perf_counter())
-            self.cpu.append(time.process_time())  # of all threads
+        def on_epoch_end(self, epoch: int, logs: dict | None = None) -> None:  # noqa: ARG002
             if not math.isfinite(logs["loss"]):
                 raise RuntimeError(f"the loss must stay finite, got {logs['loss']}")
-            if len(self.wall) > 1 and self.wall[-1] - self.wall[0] >= seconds:
-                self.model.stop_training = True
+            stopwatch.lap()
+            self.model.stop_training = not (together or stopwatch.is_running)
 
     keras.utils.set_random_seed(0)
     model = network(shape)
@@ -148,19 +225,17 @@ def epoch_times(
         jit_compile=jit_compile,
         steps_per_execution=steps_per_execution,
     )
-    clock = Clock()
+    stopwatch = Stopwatch(seconds, on_enough, together=together)
     x, target_probs = table(shape)
     model.fit(
         x,
         target_probs,
         batch_size=BATCH_SIZE,
-        epochs=1_000_000,  # the clock stops it
+        epochs=1_000_000_000,  # the stopwatch ends it
         shuffle=True,
         verbose=0,
-        callbacks=[clock],
+        callbacks=[Laps()],
     )
-    n_cores_used = (clock.cpu[-1] - clock.cpu[0]) / (clock.wall[-1] - clock.wall[0])
-    return np.diff(clock.wall).tolist(), n_cores_used
 
 
 def versions() -> dict[str, str]:
@@ -174,15 +249,18 @@ def versions() -> dict[str, str]:
     return found
 
 
-def max_rss_mb() -> float:
-    """Return the most memory that this process has had, in MB.
+def max_rss_mb() -> int | None:
+    """Return the most memory that this process has had, in MB, where Linux tells.
 
     Not from ``getrusage``: a process started by a larger one inherits its maximum.
     """
-    for line in Path("/proc/self/status").read_text().splitlines():
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return None
+    for line in status.read_text().splitlines():
         if line.startswith("VmHWM:"):
-            return int(line.split()[1]) / 1024
-    raise RuntimeError("/proc/self/status must have a line VmHWM, got none")
+            return round(int(line.split()[1]) / 1024)
+    return None
 
 
 def main() -> None:
@@ -190,46 +268,56 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--shapes", default=",".join(SHAPES), help="comma-separated")
     parser.add_argument("--seconds", type=float, default=4.0, help="timed, per shape")
-    parser.add_argument("--warmup-epochs", type=int, default=2)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--jit-compile", choices=("auto", "on", "off"), default="auto")
     parser.add_argument("--steps-per-execution", type=int, default=1)
+    parser.add_argument(
+        "--together",
+        action="store_true",
+        help="keep step with other processes; see Stopwatch",
+    )
     arguments = parser.parse_args()
     names = arguments.shapes.split(",")
     if unknown := set(names) - set(SHAPES):
         parser.error(f"--shapes must be among {', '.join(SHAPES)}, got {unknown}")
-    for option in ("threads", "warmup_epochs", "steps_per_execution"):
-        if getattr(arguments, option) < 1:
-            flag = "--" + option.replace("_", "-")
-            parser.error(f"{flag} must be at least 1, got {getattr(arguments, option)}")
+    if arguments.threads < 0:
+        parser.error(f"--threads must be at least 0, got {arguments.threads}")
+    if arguments.steps_per_execution < 1:
+        parser.error(
+            "--steps-per-execution must be at least 1, got "
+            f"{arguments.steps_per_execution}"
+        )
+    if arguments.together and len(names) > 1:
+        parser.error("--together must come with one shape, as training goes on")
 
     limit_threads(arguments.threads)
     for name in names:
         shape = SHAPES[name]
-        times, n_cores_used = epoch_times(
+
+        def show(measured: dict, name: str = name, shape: Shape = shape) -> None:
+            us_per_step = 1e6 * measured.pop("epoch_s") / shape.n_steps
+            record = {
+                "engine": "keras fit",
+                "shape": name,
+                "us_per_step": round(us_per_step, 1),
+                **measured,
+                "n_threads": arguments.threads,
+                "jit_compile": arguments.jit_compile,
+                "steps_per_execution": arguments.steps_per_execution,
+                "versions": versions(),
+            }
+            print(json.dumps(record), flush=True)
+
+        fit(
             shape,
             seconds=arguments.seconds,
-            n_warmup_epochs=arguments.warmup_epochs,
+            together=arguments.together,
             jit_compile={"auto": "auto", "on": True, "off": False}[
                 arguments.jit_compile
             ],
             steps_per_execution=arguments.steps_per_execution,
+            on_enough=show,
         )
-        n_steps = math.ceil(shape.n_rows / BATCH_SIZE)  # of an epoch
-        record = {
-            "engine": "keras fit",
-            "shape": name,
-            "us_per_step": round(1e6 * sum(times) / len(times) / n_steps, 1),
-            "us_per_step_best_epoch": round(1e6 * min(times) / n_steps, 1),
-            "n_epochs": len(times),
-            "n_threads": arguments.threads,
-            "n_cores_used": round(n_cores_used, 2),
-            "jit_compile": arguments.jit_compile,
-            "steps_per_execution": arguments.steps_per_execution,
-            "versions": versions(),
-            "max_rss_mb": round(max_rss_mb()),
-        }
-        print(json.dumps(record), flush=True)
 
 
 if __name__ == "__main__":

@@ -128,6 +128,8 @@ def run(
     runs = _runs(names, datasets, methods, seeds, epochs)
     n_jobs = jobs or os.cpu_count() or 1
     check_count("--jobs", n_jobs, at_least=1)
+    if data_dir is not None and not data_dir.is_dir():
+        raise ValueError(f"--data-dir must be a folder, got {data_dir}")
     stacks = runner.plan(runs, records)
     console = Console()
     n_missing = sum(map(len, stacks))

@@ -17,7 +17,12 @@ from histreg.study.methods import HLUniform
 from histreg.study.runs import Record
 from histreg.study.sine_curves import BestRate, best_rates
 from histreg.study.sines import SineRun, sine
-from histreg.study.statistics import Setting, best_settings, settings_of
+from histreg.study.statistics import (
+    Setting,
+    best_settings,
+    settings_of,
+    validated_settings,
+)
 
 FITS_SHOWN = {"l2": 1e-3, "HL-Gauss": 1e-2}  # learning rates, as in the paper
 STYLES = {"l2": (ORANGE, "--"), "HL-Gauss": (BLUE, "-")}
@@ -100,13 +105,18 @@ def overall(records: Sequence[Record]) -> Figure:
     return _dots(best_settings(settings_of(records), "test MAE"))
 
 
+def overall_validation(records: Sequence[Record]) -> Figure:
+    """Return the same with settings chosen on validation rows."""
+    return _dots(validated_settings(records))
+
+
 def projected(records: Sequence[Record]) -> Figure:
     """Return the same without a choice."""
     return _dots(settings_of(records))
 
 
 def _dots(settings: Sequence[Setting]) -> Figure:
-    names = list(dict.fromkeys(each.dataset for each in settings))
+    names = _names(settings)
     most = max(sum(each.dataset == name for each in settings) for name in names)
     figure = Figure(
         figsize=(9, max(2.2, 0.9 + 0.3 * most) * len(names)), layout="constrained"
@@ -122,6 +132,14 @@ def _dots(settings: Sequence[Setting]) -> Figure:
     return figure
 
 
+def _names(settings: Sequence[Setting]) -> list[str]:
+    """Return the data sets, of which there must be one."""
+    names = list(dict.fromkeys(each.dataset for each in settings))
+    if not names:
+        raise ValueError("a figure of errors must have finite runs, got none yet")
+    return names
+
+
 def _draw_dots(ax: Axes, settings: Sequence[Setting], metric: str) -> None:
     """Draw ours as filled and the paper's as open marks, linear regression left out.
 
@@ -133,8 +151,9 @@ def _draw_dots(ax: Axes, settings: Sequence[Setting], metric: str) -> None:
         if each.method.name != "Linear Regression" and metric in each.estimates
     ]
     heights = range(len(networks), 0, -1)
-    for height, each in zip(heights, networks, strict=True):
-        ours, paper = each.estimates[metric], in_paper(each, metric)
+    papers = [in_paper(each, metric) for each in networks]
+    for height, each, paper in zip(heights, networks, papers, strict=True):
+        ours = each.estimates[metric]
         ax.errorbar(
             ours.mean, height, xerr=ours.se, fmt="o", color=BLUE, ms=5, capsize=2
         )
@@ -150,20 +169,25 @@ def _draw_dots(ax: Axes, settings: Sequence[Setting], metric: str) -> None:
                 capsize=2,
             )
     ax.set_yticks(list(heights), [each.method.label for each in networks], fontsize=7)
-    _leave_out_failures(ax, heights, [each.estimates[metric].mean for each in networks])
+    _leave_out_failures(
+        ax,
+        heights,
+        [each.estimates[metric].mean for each in networks],
+        [paper.mean for paper in papers if paper is not None],
+    )
     ax.set_xlabel(f"{metric} (filled: ours, open: the paper's)")
     ax.grid(axis="x", alpha=0.3)
 
 
 def _leave_out_failures(
-    ax: Axes, heights: Sequence[int], values: Sequence[float]
+    ax: Axes, heights: Sequence[int], values: Sequence[float], papers: Sequence[float]
 ) -> None:
     """Keep those far beyond the others out of the scale, and say where they are."""
-    limit = 3 * float(np.median(values))
-    shown = [value for value in values if value <= limit]
-    if len(shown) == len(values):
+    limit = 3 * float(np.median(values)) if values else np.inf
+    if all(value <= limit for value in values):
         return
-    room = 0.15 * (max(shown) - min(shown))
+    shown = [value for value in (*values, *papers) if value <= limit]
+    room = 0.15 * (max(shown) - min(shown) or max(shown))
     right = max(shown) + 2 * room
     ax.set_xlim(min(shown) - room, right)
     for height, value in zip(heights, values, strict=True):
@@ -175,8 +199,8 @@ def _leave_out_failures(
 
 def uniform(records: Sequence[Record]) -> Figure:
     """Return Figures 4 and 15: errors over epsilon; train dotted, test solid."""
-    settings = settings_of(records)
-    names = list(dict.fromkeys(each.dataset for each in settings))
+    settings = [each for each in settings_of(records) if each.estimates]
+    names = _names(settings)
     figure = Figure(figsize=(8, 2.8 * len(names)), layout="constrained")
     for name, row in zip(
         names, figure.subplots(len(names), 2, squeeze=False), strict=True
@@ -316,7 +340,7 @@ def bound(records: Sequence[Record]) -> Figure:
 FIGURES: dict[str, Callable[[Sequence[Record]], Figure]] = {
     "sines": sines,
     "overall": overall,
-    "overall-validation": overall,
+    "overall-validation": overall_validation,
     "uniform": uniform,
     "label-bias": label_bias,
     "projected": projected,

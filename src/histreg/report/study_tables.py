@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from itertools import groupby
+from collections.abc import Callable, Sequence
 
 from histreg._checks import check_choice
 from histreg.report.printed import PrintedTable
@@ -19,10 +18,12 @@ from histreg.study.statistics import (
     Setting,
     best_settings,
     settings_of,
+    validated_settings,
 )
 
 FAR_APART = 3.0  # joint standard errors, beyond which a difference is marked
 MAIN_METRICS = ("test MAE", "test RMSE")
+UNMATCHED = "l2+Softmax"  # of the paper: which of our losses it was cannot be told
 
 
 def tables_of(
@@ -56,22 +57,12 @@ def overall_validation(
     records: Sequence[Record], metrics: Sequence[str]
 ) -> list[PrintedTable]:
     """Return the same with settings chosen on validation rows."""
-    on_validation = settings_of(records, part="validation")
-    chosen = {
-        (each.dataset, each.method)
-        for each in best_settings(on_validation, "validation MAE")
-    }
-    kept = [
-        each
-        for each in settings_of(records)
-        if not each.method.is_tuned or (each.dataset, each.method) in chosen
-    ]
     note = (
         "Of methods with several settings, the one of lowest MAE on a fifth of the "
         "training rows that it did not learn from; then trained on all of them."
     )
     title = "Overall results, settings chosen on validation rows"
-    return _errors_tables(title, kept, metrics, note)
+    return _errors_tables(title, validated_settings(records), metrics, note)
 
 
 def errors(
@@ -86,19 +77,24 @@ def errors(
 
 
 def _errors_tables(
-    title: str, settings: Iterable[Setting], metrics: Sequence[str], note: str = ""
+    title: str, settings: Sequence[Setting], metrics: Sequence[str], note: str = ""
 ) -> list[PrintedTable]:
     """Return one table for each data set."""
     tables = []
-    for name, group in groupby(settings, key=lambda each: each.dataset):
-        of_set = list(group)
+    for name in dict.fromkeys(each.dataset for each in settings):
+        of_set = [each for each in settings if each.dataset == name]
         header = ["method"]
         has_paper = any(in_paper(each, metrics[0]) for each in of_set)
         for metric in metrics:
             header += [metric, "paper", "apart"] if has_paper else [metric]
         rows = [_row(each, metrics, has_paper=has_paper) for each in of_set]
-        if title.startswith("Overall") and has_paper:
-            rows.insert(-1, _unmatched(name, metrics))
+        likely = [
+            i
+            for i, each in enumerate(of_set, start=1)
+            if each.method.name.startswith(UNMATCHED)
+        ]
+        if likely and has_paper:
+            rows.insert(likely[-1], _unmatched(name, metrics))
         data = dataset(name)
         counts = {e.estimates[m].n for e in of_set for m in metrics if m in e.estimates}
         notes = [f"Mean ± standard error over {_seeds(counts)}."]
@@ -140,10 +136,10 @@ def in_paper(setting: Setting, metric: str) -> Estimate | None:
 
 
 def _unmatched(name: str, metrics: Sequence[str]) -> tuple[str, ...]:
-    """Return the paper's row of l2+Softmax: which loss it was cannot be told."""
-    cells = ["l2+Softmax (the paper's)"]
+    """Return the paper's row that is no row of ours."""
+    cells = [f"{UNMATCHED} (the paper's)"]
     for metric in metrics:
-        paper = published(name, "l2+Softmax", metric)
+        paper = published(name, UNMATCHED, metric)
         cells += ["", "" if paper is None else shown(paper), ""]
     return tuple(cells)
 
@@ -164,7 +160,8 @@ def _apart(ours: Estimate, paper: Estimate) -> str:
 
 def _seeds(counts: set[int]) -> str:
     few, many = min(counts, default=0), max(counts, default=0)
-    return f"{many} seeds" if few == many else f"{few} to {many} seeds"
+    told = f"{many}" if few == many else f"{few} to {many}"
+    return f"{told} seed" if few == many == 1 else f"{told} seeds"
 
 
 def targets(records: Sequence[Record], metrics: Sequence[str]) -> list[PrintedTable]:  # noqa: ARG001
@@ -298,7 +295,7 @@ def sines(records: Sequence[Record], metrics: Sequence[str]) -> list[PrintedTabl
                 f"[{low:g}, {high:g}]" if each.has_bins else "",
                 f"{each.learning_rate:g}",
                 f"{each.area.mean:.4f}",
-                f"{each.area.se:.4f}",
+                "" if math.isnan(each.area.se) else f"{each.area.se:.4f}",
                 f"{each.final.mean:.2g}",
                 f"{each.area.n}",
             )

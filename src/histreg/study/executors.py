@@ -19,6 +19,8 @@ from typing import Any, Self
 
 from histreg._checks import check_count
 
+DASK_PATIENCE = "10s"  # for a scheduler to answer
+
 _stop: Any = None  # of this worker process: an event that all of its pool share
 
 
@@ -152,7 +154,7 @@ class DaskCluster(Pool):
             )
             address = self._cluster.scheduler_address
         try:
-            self._client = Client(address, timeout="10s", set_as_default=False)
+            self._client = Client(address, timeout=DASK_PATIENCE, set_as_default=False)
         except OSError as error:
             raise ValueError(
                 f"--executor must name a Dask scheduler, found none at {address}"

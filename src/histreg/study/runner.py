@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import groupby, pairwise
 
@@ -18,8 +19,8 @@ from histreg.study.store import DiskFullError, Store
 
 CHECKPOINT_EVERY_S = 60.0
 REPORT_EVERY_S = 0.5
-LOSSES_ALLOWED = 3
-"""How often a worker may die without any stack having been finished in between."""
+LOSSES_ALLOWED = 2
+"""How often a stack may lose its worker, of which the first may not be its fault."""
 
 Stack = tuple[Run, ...]
 
@@ -52,7 +53,7 @@ class Summary:
 
 @dataclass
 class Situation:
-    """What the progress of a study shows: told again and again while it runs."""
+    """How a study stands: told again and again while it runs."""
 
     total_s: float
     """Expected seconds of one core, of all stacks."""
@@ -61,7 +62,7 @@ class Situation:
     n_runs: int = 0
     n_finished: int = 0
     n_failed: int = 0
-    running: list[tuple[str, int, float]] = field(default_factory=list)
+    running: tuple[tuple[str, int, float], ...] = ()
     """Of each stack at work: what it is, how many runs it has, the share done."""
 
 
@@ -193,75 +194,115 @@ def run(
         Stopped if Ctrl-C was pressed: stacks at work have written checkpoints.
     """
     wanted = list({run.key: run for run in runs}.values())
-    stacks = plan(wanted, store)
-    left = sum(map(len, stacks))
-    situation = Situation(total_s=sum(map(expected_s, stacks)), n_runs=left)
-    summary = Summary(already=len(wanted) - left)
-    waiting = list(stacks)
-    losses = 0
-    done_s = 0.0
-    futures: dict[Future[Done], Stack] = {}
-    try:
-        while waiting or futures:
-            while waiting and len(futures) < 2 * pool.n_workers:
-                # Not all at once, so that a lost pool has little to be given again.
-                stack = waiting.pop(0)
-                futures[pool.submit(work, str(store.root), stack, data_dir)] = stack
-            ready, _ = wait(
-                futures, timeout=REPORT_EVERY_S, return_when=FIRST_COMPLETED
-            )
-            for future in ready:
-                stack = futures.pop(future)
-                try:
-                    done = future.result()
-                except WorkerLostError as error:
-                    losses += 1
-                    if losses > LOSSES_ALLOWED:
-                        done = _lost(stack, store, error)
-                    else:
-                        waiting.insert(0, stack)
-                        continue
-                losses = 0 if done.finished else losses
-                done_s += expected_s(stack)
-                summary.finished += len(done.finished)
-                summary.failed += len(done.failed)
-                summary.elsewhere += len(done.elsewhere)
-                summary.stopped |= done.stopped
-            _tell(situation, summary, done_s, futures, store, on_change)
-    except KeyboardInterrupt:
-        summary.stopped = True
-        pool.stop()
-        wait(futures)
-    return summary
+    shift = _Shift(store, pool, data_dir, on_change)
+    todo = [run for run in wanted if not store.has(run)]
+    shift.summary.already = len(wanted) - len(todo)
+    shift.situation.n_runs = len(todo)
+    while todo and not shift.summary.stopped:
+        shift.work_on(plan(todo, store))
+        # What another process held and gave up without a record is ours after all.
+        todo = [
+            run
+            for run in todo
+            if run.key not in shift.failed
+            and not store.has(run)
+            and not store.is_claimed(run)
+        ]
+    left = [run for run in wanted if not store.has(run) and run.key not in shift.failed]
+    shift.summary.elsewhere = 0 if shift.summary.stopped else len(left)
+    return shift.summary
 
 
-def _lost(stack: Stack, store: Store, error: BaseException) -> Done:
-    for each in stack:
-        store.fail(each, error)
-    return Done(failed=tuple(each.key for each in stack))
+class _Shift:
+    """The stacks that are at work, wait for it, or have lost a worker."""
 
+    def __init__(
+        self,
+        store: Store,
+        pool: Pool,
+        data_dir: str | None,
+        on_change: Callable[[Situation], None] | None,
+    ) -> None:
+        self.store, self.pool, self.data_dir = store, pool, data_dir
+        self.on_change = on_change
+        self.summary = Summary()
+        self.situation = Situation(total_s=0.0)
+        self.failed: set[str] = set()
+        self.at_work: dict[Future[Done], Stack] = {}
+        self.waiting: list[Stack] = []
+        self.suspects: list[Stack] = []
+        """Were at work when a worker died. Each is tried alone, to see if it is why."""
+        self.losses: Counter[Stack] = Counter()
 
-def _tell(
-    situation: Situation,
-    summary: Summary,
-    done_s: float,
-    futures: dict[Future[Done], Stack],
-    store: Store,
-    on_change: Callable[[Situation], None] | None,
-) -> None:
-    if on_change is None:
-        return
-    situation.n_finished = summary.finished + summary.elsewhere
-    situation.n_failed = summary.failed
-    situation.done_s = done_s
-    situation.running = []
-    for stack in futures.values():
-        told = store.progress(stack)
-        if told:
-            share = float(told["share"])
-            situation.done_s += share * expected_s(stack)
-            situation.running.append((stack_label(stack), len(stack), share))
-    on_change(situation)
+    def work_on(self, stacks: Iterable[Stack]) -> None:
+        self.waiting = list(stacks)
+        self.situation.total_s += sum(map(expected_s, self.waiting))
+        try:
+            while self.waiting or self.suspects or self.at_work:
+                self._submit()
+                ready, _ = wait(
+                    self.at_work, timeout=REPORT_EVERY_S, return_when=FIRST_COMPLETED
+                )
+                for future in ready:
+                    self._settle(future)
+                self._tell()
+        except KeyboardInterrupt:
+            self.summary.stopped = True
+            self.pool.stop()
+            wait(self.at_work)
+            for future in list(self.at_work):
+                self._settle(future)
+
+    def _submit(self) -> None:
+        # Not all at once: a pool that is lost has less to be given again.
+        while self.waiting and len(self.at_work) < 2 * self.pool.n_workers:
+            self._start(self.waiting.pop(0))
+        if self.suspects and not self.at_work:
+            self._start(self.suspects.pop(0))
+
+    def _start(self, stack: Stack) -> None:
+        future = self.pool.submit(work, str(self.store.root), stack, self.data_dir)
+        self.at_work[future] = stack
+
+    def _settle(self, future: Future[Done]) -> None:
+        stack = self.at_work.pop(future)
+        try:
+            done = future.result()
+        except WorkerLostError as error:
+            if self.summary.stopped:
+                return
+            self.losses[stack] += 1
+            if self.losses[stack] <= LOSSES_ALLOWED:
+                self.suspects.append(stack)
+                return
+            for each in stack:
+                self.store.fail(each, error)
+            done = Done(failed=tuple(each.key for each in stack))
+        self.situation.done_s += expected_s(stack)
+        self.failed |= set(done.failed)
+        self.summary.finished += len(done.finished)
+        self.summary.failed += len(done.failed)
+        self.summary.stopped |= done.stopped
+
+    def _tell(self) -> None:
+        if self.on_change is None:
+            return
+        partly_s = 0.0
+        running = []
+        for stack in self.at_work.values():
+            told = self.store.progress(stack)
+            if told:
+                share = float(told["share"])
+                partly_s += share * expected_s(stack)
+                running.append((stack_label(stack), len(stack), share))
+        now = replace(
+            self.situation,
+            done_s=self.situation.done_s + partly_s,
+            n_finished=self.summary.finished,
+            n_failed=self.summary.failed,
+            running=tuple(running),
+        )
+        self.on_change(now)
 
 
 def stack_label(stack: Stack) -> str:

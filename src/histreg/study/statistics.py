@@ -126,5 +126,19 @@ def best_settings(settings: Sequence[Setting], metric: str) -> list[Setting]:
     return best
 
 
+def validated_settings(records: Sequence[Record]) -> list[Setting]:
+    """Return settings on test rows with but that best on validation rows if tuned."""
+    on_validation = settings_of(records, part="validation")
+    chosen = {
+        (each.dataset, each.method)
+        for each in best_settings(on_validation, "validation MAE")
+    }
+    return [
+        each
+        for each in settings_of(records)
+        if not each.method.is_tuned or (each.dataset, each.method) in chosen
+    ]
+
+
 def _n_seeds(setting: Setting, metric: str) -> int:
     return setting.estimates[metric].n if metric in setting.estimates else 0

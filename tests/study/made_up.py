@@ -1,0 +1,70 @@
+"""Records that nobody computed, for tests of what is made from records."""
+
+from histreg.study.measurements import Measurement
+from histreg.study.methods import L2, HLGauss
+from histreg.study.runs import Outcome, Record
+from histreg.study.sines import SineRun
+from histreg.study.tabular import TabularRun
+
+SINE_HL = HLGauss(sigma_in_bins=2.0, padding_in_bins=0.0)
+
+
+class Alone:
+    """A workplace without a store: it remembers the shares that were told."""
+
+    data_dir = None
+    checkpoint = None
+
+    def __init__(self):
+        self.shares = []
+
+    def report(self, share):
+        self.shares.append(share)
+
+
+def record_of(run, metrics=(), curves=(), diverged_at=None):
+    outcome = Outcome(dict(metrics), dict(curves), diverged_at)
+    return Record(run, outcome, {}, 0.0, "2026-01-01T00:00:00+00:00")
+
+
+def tabular_records(dataset, method, test_mae, *, part="test", diverged=(), **others):
+    """Return a record for each number of a list, with seeds 1, 2, ...
+
+    All metrics are the number unless `others`, such as ``train_RMSE``, have their own;
+    the seeds in `diverged` have none.
+    """
+    records = []
+    for seed, value in enumerate(test_mae, start=1):
+        run = TabularRun.of(dataset, method, seed, part=part)
+        metrics = {}
+        for split in ("train", part):
+            for kind in ("MAE", "RMSE"):
+                given = others.get(f"{split}_{kind}")
+                metrics[f"{split} {kind}"] = value if given is None else given[seed - 1]
+        if seed in diverged:
+            records.append(record_of(run, diverged_at=7))
+        else:
+            records.append(record_of(run, metrics))
+    return records
+
+
+def sine_record(
+    method="l2", alpha=10.0, beta=0.0, *, rate=1e-3, seed=0, far=False, area=1.0, **more
+):
+    """Return the record of a sine; `curve` is its error at iterations 0, 5, ..."""
+    is_l2 = method == "l2"
+    support = (0.0, 1.0) if is_l2 else (-1.5, 11.5 if far else 1.5)
+    how = L2() if is_l2 else SINE_HL
+    run = SineRun(how, alpha, beta, support, rate, seed)
+    if area is None:
+        return record_of(run, {}, {"MSE": [1.0]}, diverged_at=1)
+    curve = more.get("curve", [area, area])
+    curves = {"iteration": list(range(0, 5 * len(curve), 5)), "MSE": curve}
+    if "fit" in more:
+        curves["fit"] = more["fit"]
+    return record_of(run, {"area": area, "final MSE": curve[-1]}, curves)
+
+
+def label_bias_record(dataset, sigmas, biases):
+    curves = {"sigma_in_bins": sigmas, "label bias": biases}
+    return record_of(Measurement("label-bias", dataset), {"width": 1.25}, curves)

@@ -1,0 +1,188 @@
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from histreg.study import executors, runner
+from histreg.study.executors import (
+    DaskCluster,
+    InProcess,
+    Processes,
+    WorkerLostError,
+    is_stopping,
+    pool_of,
+)
+from histreg.study.methods import L2, HLGauss
+from histreg.study.store import Store
+from histreg.study.tabular import TabularRun
+from tests.study.gated import GatedRun, wait_until
+
+
+def double(x):
+    return 2 * x
+
+
+def fail():
+    raise ValueError("no")
+
+
+def vanish():
+    os._exit(9)
+
+
+@pytest.fixture(scope="module")
+def processes():
+    with Processes(1) as pool:
+        yield pool
+
+
+@pytest.fixture(params=["in-process", "processes"])
+def pool(request):
+    if request.param == "in-process":
+        return InProcess()
+    return request.getfixturevalue("processes")
+
+
+def test_a_pool_gives_results_and_errors(pool):
+    assert pool.submit(double, 21).result(timeout=60) == 42
+    with pytest.raises(ValueError, match="no"):
+        pool.submit(fail).result(timeout=60)
+
+
+def test_a_pool_outlives_its_workers(processes):
+    with pytest.raises(WorkerLostError):
+        processes.submit(vanish).result(timeout=60)
+    assert processes.submit(double, 21).result(timeout=60) == 42
+
+
+def test_outside_of_a_worker_nothing_is_stopping():
+    assert not is_stopping()
+
+
+def test_workers_hear_that_they_are_to_stop():
+    with Processes(1) as pool:
+        assert pool.submit(is_stopping).result(timeout=60) is False
+        pool._event.set()
+        assert pool.submit(is_stopping).result(timeout=60) is True
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [(None, Processes), ("processes", Processes), ("in-process", InProcess)],
+)
+def test_a_pool_is_named_on_the_command_line(given, kind):
+    with pool_of(given, 1) as pool:
+        assert isinstance(pool, kind)
+
+
+@pytest.mark.parametrize("given", ["slurm", "dask:/localhost", ""])
+def test_another_name_is_refused(given):
+    with pytest.raises(ValueError, match="--executor must be processes, in-process,"):
+        pool_of(given, 1)
+
+
+def test_jobs_are_at_least_one():
+    with pytest.raises(ValueError, match="jobs must be a whole number of at least 1"):
+        Processes(0)
+
+
+# Dask, with a real scheduler and real workers on loopback.
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
+
+
+def started(*command: str, **environment: str) -> subprocess.Popen:
+    return subprocess.Popen(
+        [sys.executable, "-m", "distributed.cli." + command[0], *command[1:]],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+@pytest.fixture
+def cluster():
+    """Start a scheduler and two workers; give its address and the workers."""
+    port = str(free_port())
+    address = f"127.0.0.1:{port}"
+    here = ("--host", "127.0.0.1")
+    running = [started("dask_scheduler", *here, "--port", port, "--no-dashboard")]
+    try:
+        running += [
+            started(
+                "dask_worker",
+                f"tcp://{address}",
+                *here,
+                *("--nthreads", "1", "--no-nanny", "--no-dashboard"),
+                OMP_NUM_THREADS="1",
+            )
+            for _ in range(2)
+        ]
+        yield address, running[1:]
+    finally:
+        for process in reversed(running):
+            process.kill()
+            process.wait()
+
+
+def test_a_study_on_dask_survives_the_death_of_a_worker(cluster, tmp_path):
+    address, workers = cluster
+    store = Store(tmp_path / "store")
+    runs = [GatedRun(str(tmp_path), name) for name in "abcdef"]
+    numbers = {process.pid for process in workers}
+    with pool_of(f"dask://{address}", 2) as pool:
+        wait_until(lambda: pool.n_workers == 2)
+
+        def kill_one(_):
+            at_work = [run for run in runs if run.workers()]
+            if workers[0].poll() is None and len(at_work) >= 2:
+                os.kill(workers[0].pid, signal.SIGKILL)
+                workers[0].wait()
+                for run in runs:
+                    run.open()
+
+        summary = runner.run(runs, store, pool, on_change=kill_one)
+    assert (summary.finished, summary.failed) == (6, 0)
+    records = store.records(runs)
+    assert len(records) == 6  # no run is lost
+    finished_by = [record.outcome.metrics["process"] for record in records]
+    assert workers[0].pid not in finished_by
+    assert set(finished_by) <= numbers
+    begun = [len(run.workers()) for run in runs]
+    assert sorted(begun) == [1, 1, 1, 1, 1, 2]  # none doubled but that which was lost
+
+
+def test_data_sets_do_not_go_through_the_scheduler(cluster, tmp_path):
+    address, _ = cluster
+    store = Store(tmp_path / "store")
+    runs = [TabularRun("diabetes", m, 1, 2, (4,)) for m in (L2(), HLGauss())]
+    with pool_of(f"dask://{address}", 2) as pool:
+        wait_until(lambda: pool.n_workers == 2)
+        sent = []
+        submit = pool._executor.submit
+        pool._executor.submit = lambda task, *args: (
+            sent.append(args) or submit(task, *args)
+        )
+        assert runner.run(runs, store, pool).finished == 2
+    assert sent == [(str(store.root), tuple(sorted(runs, key=lambda r: r.label)), None)]
+
+
+def test_a_cluster_of_this_machine_is_started_and_ended(tmp_path):
+    runs = [TabularRun("diabetes", L2(), seed, 2, (4,)) for seed in (1, 2)]
+    with pool_of("dask", 1) as pool:
+        assert runner.run(runs, Store(tmp_path / "store"), pool).finished == 2
+
+
+def test_a_scheduler_that_is_not_there_is_told(monkeypatch):
+    monkeypatch.setattr(executors, "DASK_PATIENCE", "500ms")
+    with pytest.raises(
+        ValueError, match="--executor must name a Dask scheduler, found"
+    ):
+        DaskCluster(f"tcp://127.0.0.1:{free_port()}")

@@ -1,0 +1,200 @@
+"""Statistics over seeds, by hand and against numpy."""
+
+import math
+
+import numpy as np
+import pytest
+
+from histreg.study.methods import L2, MDN, HLGauss, L2Noise
+from histreg.study.statistics import (
+    Estimate,
+    best_settings,
+    settings_of,
+    validated_settings,
+)
+from tests.study.made_up import sine_record, tabular_records
+
+
+@pytest.mark.parametrize("n", [2, 5, 1000])
+def test_an_estimate_has_the_mean_and_standard_error_of_numpy(n):
+    numbers = np.random.default_rng(n).normal(1e3, 1e-3, n)
+    found = Estimate.of(numbers)
+    assert found.mean == pytest.approx(numbers.mean(), rel=1e-15)
+    # Of numbers 1e6 times their spread, 1e-16 of each is 1e-10 of the spread.
+    expected = numbers.std(ddof=1) / math.sqrt(n)
+    assert found.se == pytest.approx(expected, rel=1e-9)
+    assert found.n == n
+
+
+def test_the_error_of_one_number_is_not_known():
+    found = Estimate.of([4.0])
+    assert (found.mean, found.n) == (4.0, 1)
+    assert math.isnan(found.se)
+
+
+def test_no_numbers_have_no_mean():
+    found = Estimate.of([])
+    assert found.n == 0
+    assert math.isnan(found.mean) and math.isnan(found.se)
+
+
+def test_equal_numbers_have_no_error():
+    assert Estimate.of([0.1] * 10) == Estimate(0.1, 0.0, 10)
+
+
+def test_apart_is_in_units_of_the_joint_error():
+    # The joint error of 3 and 4 is 5.
+    assert Estimate(20.0, 3.0).apart(Estimate(10.0, 4.0)) == 2.0
+    assert Estimate(10.0, 4.0).apart(Estimate(20.0, 3.0)) == -2.0
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "expected"),
+    [(1.0, 1.0, 0.0), (2.0, 1.0, math.inf), (1.0, 2.0, -math.inf)],
+)
+def test_exact_numbers_are_equal_or_infinitely_apart(ours, theirs, expected):
+    assert Estimate(ours, 0.0).apart(Estimate(theirs, 0.0)) == expected
+
+
+def test_without_an_error_it_is_not_known_how_far_apart():
+    assert math.isnan(Estimate.of([1.0]).apart(Estimate(2.0, 0.1)))
+
+
+def test_a_setting_is_a_method_on_a_data_set_over_its_seeds():
+    records = [
+        *tabular_records("pole", L2(), [1.0, 2.0, 3.0], train_MAE=[0.1, 0.3, 0.2]),
+        *tabular_records("bike", L2(), [30.0]),
+        *tabular_records("pole", L2Noise(0.1), [2.0]),
+        *tabular_records("pole", L2Noise(0.01), [4.0]),
+    ]
+    # In any order: seeds need not lie together.
+    found = settings_of(records[::2] + records[1::2])
+    by_place = {(each.dataset, each.method): each for each in found}
+    assert len(by_place) == len(found) == 4
+    estimates = by_place["pole", L2()].estimates
+    assert estimates["test MAE"] == Estimate.of([1.0, 2.0, 3.0])
+    assert estimates["train MAE"].mean == pytest.approx(0.2)
+    assert by_place["pole", L2Noise(0.01)].estimates["test MAE"].mean == 4.0
+    assert by_place["bike", L2()].estimates["test MAE"].mean == 30.0
+
+
+def test_parts_are_told_apart():
+    records = [
+        *tabular_records("pole", L2(), [1.0]),
+        *tabular_records("pole", L2(), [9.0], part="validation"),
+    ]
+    (on_test,) = settings_of(records)
+    (on_validation,) = settings_of(records, part="validation")
+    assert on_test.estimates["test MAE"].mean == 1.0
+    assert on_validation.estimates["validation MAE"].mean == 9.0
+    assert "test MAE" not in on_validation.estimates
+
+
+def test_diverged_seeds_are_counted_and_not_averaged():
+    (found,) = settings_of(
+        tabular_records("pole", L2(), [1.0, 99.0, 3.0], diverged=[2])
+    )
+    assert found.n_diverged == 1
+    assert found.estimates["test MAE"] == Estimate.of([1.0, 3.0])
+
+
+def test_if_all_seeds_diverged_nothing_is_estimated():
+    (found,) = settings_of(tabular_records("pole", L2(), [1.0, 2.0], diverged=[1, 2]))
+    assert found.n_diverged == 2
+    assert found.estimates == {}
+
+
+def test_records_of_other_kinds_are_passed_over():
+    assert settings_of([sine_record()]) == []
+
+
+def chosen(records, metric="test MAE"):
+    return [
+        (each.dataset, each.method)
+        for each in best_settings(settings_of(records), metric)
+    ]
+
+
+def test_of_a_tuned_method_the_setting_of_lowest_mean_is_kept():
+    records = [
+        *tabular_records("pole", MDN(2), [1.0, 3.0]),
+        *tabular_records("pole", MDN(4), [2.9, 0.1]),  # 1.5, though its first is worse
+        *tabular_records("pole", MDN(8), [2.0, 2.0]),
+    ]
+    assert chosen(records) == [("pole", MDN(4))]
+
+
+def test_the_choice_depends_on_the_metric():
+    records = [
+        *tabular_records("pole", MDN(2), [1.0], test_RMSE=[5.0]),
+        *tabular_records("pole", MDN(4), [2.0], test_RMSE=[4.0]),
+    ]
+    assert chosen(records) == [("pole", MDN(2))]
+    assert chosen(records, "test RMSE") == [("pole", MDN(4))]
+
+
+def test_each_data_set_and_each_method_has_a_choice_of_its_own():
+    records = [
+        *tabular_records("pole", MDN(2), [1.0]),
+        *tabular_records("pole", MDN(4), [2.0]),
+        *tabular_records("bike", MDN(2), [40.0]),
+        *tabular_records("bike", MDN(4), [30.0]),
+        *tabular_records("pole", L2Noise(0.1), [7.0]),
+        *tabular_records("pole", L2Noise(0.2), [6.0]),
+    ]
+    expected = [("pole", MDN(2)), ("bike", MDN(4)), ("pole", L2Noise(0.2))]
+    assert chosen(records) == expected
+
+
+def test_of_a_method_that_is_not_tuned_all_settings_are_kept():
+    records = [
+        *tabular_records("pole", HLGauss(), [1.0]),
+        *tabular_records("pole", HLGauss(2.0), [2.0]),
+    ]
+    assert chosen(records) == [("pole", HLGauss()), ("pole", HLGauss(2.0))]
+
+
+def test_a_setting_without_all_its_seeds_does_not_win():
+    records = [
+        *tabular_records("pole", MDN(2), [0.1, 0.1]),
+        *tabular_records("pole", MDN(4), [1.0, 1.0, 1.0]),
+    ]
+    assert chosen(records) == [("pole", MDN(4))]
+
+
+def test_a_setting_of_which_a_seed_diverged_does_not_win():
+    records = [
+        *tabular_records("pole", MDN(2), [0.1, 0.1, 0.1, 0.1], diverged=[4]),
+        *tabular_records("pole", MDN(4), [1.0, 1.0, 1.0]),
+    ]
+    assert chosen(records) == [("pole", MDN(4))]
+
+
+def test_if_every_setting_diverged_none_is_chosen():
+    records = [
+        *tabular_records("pole", MDN(2), [0.1, 0.1], diverged=[1]),
+        *tabular_records("pole", MDN(4), [1.0, 1.0], diverged=[1, 2]),
+    ]
+    assert chosen(records) == []
+
+
+def test_on_validation_rows_another_setting_may_win_and_its_test_rows_are_told():
+    records = [
+        *tabular_records("pole", L2(), [3.0]),
+        *tabular_records("pole", MDN(2), [1.0]),
+        *tabular_records("pole", MDN(4), [2.0]),
+        *tabular_records("pole", MDN(2), [0.9], part="validation"),
+        *tabular_records("pole", MDN(4), [0.8], part="validation"),
+    ]
+    assert chosen(records) == [("pole", L2()), ("pole", MDN(2))]
+    plain, tuned = validated_settings(records)
+    assert (plain.method, tuned.method) == (L2(), MDN(4))
+    assert tuned.estimates["test MAE"].mean == 2.0
+
+
+def test_without_validation_rows_no_tuned_method_is_told():
+    records = [
+        *tabular_records("pole", L2(), [3.0]),
+        *tabular_records("pole", MDN(2), [1.0]),
+    ]
+    assert [each.method for each in validated_settings(records)] == [L2()]

@@ -1,0 +1,230 @@
+import errno
+import json
+import multiprocessing
+import os
+import signal
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from histreg.study import store as store_module
+from histreg.study.methods import L2, HLGauss
+from histreg.study.runs import Outcome, Record
+from histreg.study.store import DiskFullError, State, Store, stack_key
+from histreg.study.tabular import TabularRun
+from tests.study.gated import wait_until
+
+RUN = TabularRun("pole", HLGauss(), 1, 2, (4,))
+OTHER = replace(RUN, method=L2())
+
+
+def record_of(run, **changes) -> Record:
+    outcome = Outcome({"test MAE": 0.1 + 0.2}, {"epoch": [1, 2], "MAE": [0.5, 0.25]})
+    record = Record(run, outcome, {"torch": "2"}, 1.5, "2026-01-01T00:00:00+00:00")
+    return replace(record, **changes)
+
+
+@pytest.fixture
+def store(tmp_path):
+    return Store(tmp_path / "store")
+
+
+def test_a_record_comes_back_as_it_was(store):
+    assert store.find(RUN) is None
+    store.save(record_of(RUN))
+    assert store.find(RUN) == record_of(RUN)
+    assert store.find(OTHER) is None
+
+
+def test_a_record_describes_itself(store):
+    store.save(record_of(RUN))
+    (path,) = (store.root / "records" / "pole" / "HL-Gauss").iterdir()
+    found = json.loads(path.read_text())
+    assert TabularRun.from_json(found["run"]) == RUN
+    assert found["run"]["method"] == {
+        "name": "HL-Gauss",
+        "sigma_in_bins": 1.0,
+        "n_bins": 100,
+        "padding_in_bins": 10.0,
+    }
+    assert path.stem == found["key"] == RUN.key
+
+
+def test_looking_into_a_store_that_is_not_there_makes_none(store):
+    assert store.state(RUN) == State("missing")
+    assert store.records([RUN]) == []
+    assert not store.root.exists()
+
+
+def test_a_file_is_no_store(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(ValueError, match="the store must be a folder, got file"):
+        Store(tmp_path / "file")
+
+
+def test_collected_records_are_found_as_the_others_are(store, tmp_path):
+    for run in (RUN, OTHER):
+        store.save(record_of(run))
+    path, n = store.collect("pole", [RUN, OTHER], into=tmp_path)
+    assert (path, n) == (tmp_path / "pole.jsonl", 2)
+    elsewhere = Store(tmp_path)
+    assert elsewhere.find(RUN) == record_of(RUN)
+    assert elsewhere.has(OTHER)
+    assert elsewhere.state(OTHER).name == "done"
+
+
+def test_collecting_again_writes_the_same(store):
+    for run in (OTHER, RUN):
+        store.save(record_of(run))
+    path, _ = store.collect("pole", [RUN, OTHER])
+    first = path.read_bytes()
+    store.collect("pole", [OTHER, RUN])
+    assert path.read_bytes() == first
+
+
+@pytest.mark.parametrize("line", ["no JSON", "{}", "[1]"])
+def test_a_damaged_collection_is_told(tmp_path, line):
+    (tmp_path / "study.jsonl").write_text(line + "\n")
+    with pytest.raises(ValueError, match=r"study\.jsonl must have a record.* line 1"):
+        Store(tmp_path).find(RUN)
+
+
+def test_a_damaged_record_is_told(store):
+    store.save(record_of(RUN))
+    (path,) = store.root.rglob(f"{RUN.key}.json")
+    path.write_text(path.read_text()[:-20])
+    with pytest.raises(ValueError, match="is damaged; delete it"):
+        store.find(RUN)
+
+
+def test_a_record_of_a_newer_format_is_refused(store):
+    store.save(record_of(RUN))
+    (path,) = store.root.rglob(f"{RUN.key}.json")
+    path.write_text(path.read_text().replace('"format": 1', '"format": 2'))
+    with pytest.raises(ValueError, match="must be of format 1 or older, got 2"):
+        store.find(RUN)
+
+
+def test_a_diverged_run_is_a_fact_with_its_epoch(store):
+    store.save(record_of(RUN, outcome=Outcome(diverged_at=7)))
+    assert store.state(RUN) == State("diverged", "not finite after epoch 7")
+
+
+def test_a_failure_is_told_until_a_record_comes(store):
+    store.fail(RUN, MemoryError("too large"))
+    assert store.state(RUN) == State("failed", "MemoryError: too large")
+    store.save(record_of(RUN))
+    assert store.state(RUN) == State("done")
+    assert list((store.root / "failures").iterdir()) == []
+
+
+def test_what_is_claimed_is_not_claimed_again(store):
+    other_process = Store(store.root)
+    with store.claim([RUN]) as mine:
+        assert mine == [RUN]
+        assert other_process.state(RUN).name == "running"
+        with other_process.claim([RUN, OTHER]) as theirs:
+            assert theirs == [OTHER]
+    assert other_process.state(RUN) == State("missing")
+
+
+def test_what_has_a_record_is_not_claimed(store):
+    store.save(record_of(RUN))
+    with store.claim([RUN]) as mine:
+        assert mine == []
+
+
+def test_progress_is_told_to_other_processes(store):
+    with store.claim([RUN, OTHER]) as mine:
+        store.report(mine, 0.42, 3.0)
+        assert Store(store.root).state(RUN) == State("running", "42%")
+        assert Store(store.root).progress([OTHER, RUN])["share"] == 0.42
+
+
+def hold(root: str, ready: str) -> None:
+    store = Store(root)
+    with store.claim([RUN]):
+        Path(ready).touch()
+        signal.pause()
+
+
+def test_a_process_that_is_killed_gives_up_its_claim(store, tmp_path):
+    ready = tmp_path / "ready"
+    process = multiprocessing.get_context("spawn").Process(
+        target=hold, args=(str(store.root), str(ready))
+    )
+    process.start()
+    wait_until(ready.exists)
+    assert store.is_claimed(RUN)
+    os.kill(process.pid, signal.SIGKILL)
+    process.join()
+    assert not store.is_claimed(RUN)
+
+
+def test_forgetting_leaves_the_records(store):
+    with store.claim([RUN]) as mine:
+        store.save(record_of(RUN))
+        store.report(mine, 1.0, 1.0)
+        store.forget(mine)
+    files = [path for path in store.root.rglob("*") if path.is_file()]
+    assert [path.name for path in files] == [f"{RUN.key}.json"]
+
+
+def checkpoint_of(store, every_s=0.0):
+    checkpoint = store.checkpoint([RUN, OTHER], every_s=every_s)
+    checkpoint.runs = [RUN.key, OTHER.key]
+    return checkpoint
+
+
+def test_a_checkpoint_comes_back_as_it_was(store):
+    tensors = {"weights": torch.arange(5.0), "step": torch.tensor(3.0)}
+    checkpoint_of(store).save(tensors, {"epoch": 3})
+    found, notes = checkpoint_of(store).load()
+    assert notes["epoch"] == 3
+    assert all(torch.equal(found[name], tensors[name]) for name in tensors)
+    assert store.checkpointed() == [[RUN.key, OTHER.key]]
+
+
+def test_a_checkpoint_is_saved_when_it_is_time_or_must_be(store):
+    checkpoint = checkpoint_of(store, every_s=3600.0)
+    checkpoint.save({"weights": torch.zeros(1)}, {"epoch": 1})
+    assert checkpoint.load() is None
+    checkpoint.must_save = lambda: True
+    checkpoint.save({"weights": torch.zeros(1)}, {"epoch": 2})
+    assert checkpoint.load()[1]["epoch"] == 2
+
+
+def test_a_checkpoint_that_was_cut_short_is_none(store):
+    checkpoint_of(store).save({"weights": torch.zeros(100)}, {"epoch": 1})
+    (path,) = store.root.rglob("*.safetensors")
+    path.write_bytes(path.read_bytes()[:50])
+    assert checkpoint_of(store).load() is None
+    assert store.checkpointed() == []
+
+
+def full(*_: object, **__: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_full_disk_is_one_sentence_and_leaves_no_half_record(store, monkeypatch):
+    store.save(record_of(OTHER))
+    monkeypatch.setattr(store_module.Path, "write_text", full)
+    with pytest.raises(DiskFullError, match=r"^the disk of the store is full; what"):
+        store.save(record_of(RUN))
+    monkeypatch.undo()
+    assert store.find(OTHER) is not None
+    assert not list(store.root.rglob("*.partial*"))
+    assert store.find(RUN) is None
+
+
+def test_a_disk_that_is_full_for_a_checkpoint_says_so_too(store, monkeypatch):
+    monkeypatch.setattr(store_module, "save_file", full)
+    with pytest.raises(DiskFullError):
+        checkpoint_of(store).save({"weights": torch.zeros(1)}, {})
+
+
+def test_the_key_of_a_stack_does_not_depend_on_the_order():
+    assert stack_key([RUN, OTHER]) == stack_key([OTHER, RUN])
+    assert stack_key([RUN]) != stack_key([OTHER])

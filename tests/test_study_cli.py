@@ -1,0 +1,194 @@
+"""The commands of the study, as a person runs them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from histreg.cli import app
+from histreg.study.catalogue import EXPERIMENTS, experiment, selected
+from histreg.study.store import Store
+from tests.study.gated import wait_until
+
+FEW = ["--datasets", "diabetes", "--seeds", "1,2", "--epochs", "2"]
+METHODS = ["--methods", "l2,HL-Gauss,HL-OneBin,Linear Regression"]
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HISTREG_DATA", raising=False)
+    monkeypatch.setenv("COLUMNS", "120")
+    return tmp_path
+
+
+def study(*arguments, code=0) -> str:
+    result = CliRunner().invoke(app, ["study", *map(str, arguments)])
+    assert result.exit_code == code, result.output + repr(result.exception)
+    return result.output
+
+
+def test_the_list_has_every_experiment_and_data_set():
+    printed = study("list")
+    for name in (*EXPERIMENTS, "ct", "song-7000", "bike", "pole", "diabetes"):
+        assert name in printed
+    assert "casual + registered = cnt" in printed
+
+
+def test_a_study_from_the_first_run_to_its_figure(place):
+    """Run, see, run again, collect, print and draw."""
+    command = ["overall", *FEW, *METHODS]
+    printed = study("run", *command, "--executor", "in-process")
+    assert "10 runs, 0 done already" in printed
+    assert "10 runs finished" in printed
+    assert "10 runs, 10 done already" in study("run", *command)
+    printed = study("status", *command)
+    assert [cell.strip() for cell in _row(printed, "overall")] == [
+        *("overall", "diabetes", "10", "0", "0", "0")
+    ]
+    printed = study("table", *command)
+    assert "Overall results: Diabetes" in printed
+    assert "HL-Gauss" in printed
+    study("figure", *command, "--out", "overall.png")
+    assert (place / "overall.png").read_bytes().startswith(b"\x89PNG")
+    printed = study("collect", *command, "--out", "kept")
+    assert "10 of 10 records in kept/overall.jsonl" in printed
+    lines = (place / "kept" / "overall.jsonl").read_text().splitlines()
+    assert len({json.loads(line)["key"] for line in lines}) == 10
+    assert study("table", *command, "--store", "kept") == study("table", *command)
+
+
+def _row(printed: str, name: str) -> list[str]:
+    (line,) = [line for line in printed.splitlines() if f"│ {name} " in line]
+    return line.strip("│").split("│")
+
+
+def test_the_table_has_what_the_records_say():
+    command = ["overall", *FEW, "--methods", "l2"]
+    study("run", *command, "--executor", "in-process")
+    runs = selected(
+        experiment("overall").runs,
+        datasets=["diabetes"],
+        methods=["l2"],
+        seeds=[1, 2],
+        epochs=2,
+    )
+    errors = [
+        r.outcome.metrics["test MAE"] for r in Store("histreg-study").records(runs)
+    ]
+    mean = sum(errors) / 2
+    assert f"{mean:.3f} ± {abs(errors[0] - mean):.3f}" in study("table", *command)
+
+
+@pytest.mark.parametrize(
+    ("form", "expected"), [("markdown", "| l2 |"), ("latex", r"\toprule")]
+)
+def test_tables_come_in_other_forms_and_into_files(place, form, expected):
+    command = ["overall", *FEW, "--methods", "l2"]
+    study("run", *command, "--executor", "in-process")
+    study("table", *command, "--format", form, "--out", "table")
+    text = (place / "table").read_text()
+    assert expected in text
+    assert "train RMSE" in text
+
+
+def test_a_dry_run_computes_nothing_and_says_how_long(place):
+    printed = study("run", "overall", "--datasets", "pole", "--dry-run", "--jobs", "2")
+    assert "120 runs to compute, about" in printed
+    assert "min with 2 processes" in printed
+    assert "to be downloaded: pole" in printed
+    assert list(place.iterdir()) == []
+
+
+def test_experiments_without_data_run():
+    study("run", "bound", "--executor", "in-process")
+    assert "0.2032" in study("table", "bound")
+
+
+def test_runs_that_fail_are_told_with_their_reason():
+    printed = study(
+        *("run", "targets", "--datasets", "song-7000", "--executor", "in-process"),
+        code=1,
+    )
+    assert "1 failed (see histreg study status)" in printed
+    printed = study("status", "targets", "--datasets", "song-7000")
+    assert "1 failed: " in printed
+    assert "YearPredictionMSD" in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["run", "nothing"], "experiment must be one of 'sines', 'overall',"),
+        (["run", "overall", "--datasets", "iris"], "--datasets must be one of 'ct',"),
+        (["run", "overall", "--methods", "l3"], "--methods must be one of "),
+        (["run", "overall", "--seeds", "one"], "--seeds must be numbers such as 1,2"),
+        (["run", "overall", "--epochs", "0"], "--epochs must be a whole number"),
+        (["run", "bound", "--jobs", "-1"], "--jobs must be a whole number"),
+        (["run", "bound", "--executor", "cloud"], "--executor must be processes,"),
+        (["run", "bound", "--import", "no_such_module"], "--import must name a module"),
+        (["table", "overall", "--format", "pdf"], "--format must be one of 'text',"),
+        (["table", "overall", "--metrics", "MSE"], "--metrics must be one of"),
+        (["figure", "overall", "--out", "a.txt"], "--out must be named .png, .svg or"),
+        (["figure", "bound", "--out", "a.png"], "must have records, got none yet"),
+        (["run", "targets", "--data-dir", "no"], "--data-dir must be a folder, got no"),
+    ],
+    ids=lambda part: " ".join(part) if isinstance(part, list) else None,
+)
+def test_nonsense_is_refused_in_one_sentence(arguments, sentence):
+    result = CliRunner().invoke(app, ["study", *arguments])
+    assert result.exit_code == 2
+    assert sentence in result.output
+    assert result.output.strip().count("\n") <= 1, result.output
+
+
+GATED = """
+from histreg.study.catalogue import EXPERIMENTS, Experiment
+from tests.study.gated import GatedRun
+
+runs = tuple(GatedRun(PLACE, name) for name in "ab")
+EXPERIMENTS["gated"] = Experiment("gated", "Gated", "nowhere", "When?", runs)
+"""
+
+
+def test_ctrl_c_leaves_a_study_that_goes_on(place):
+    """With a module of one's own, which is imported by the workers too."""
+    (place / "mine.py").write_text(GATED.replace("PLACE", repr(str(place))))
+    command = [sys.executable, "-m", "histreg", "study", "run", "gated"]
+    command += ["--import", "mine", "--jobs", "2"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, sys.path))}
+    process = subprocess.Popen(
+        command,
+        cwd=place,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        (place / "a.open").touch()
+        records = place / "histreg-study" / "records"
+        wait_until(lambda: list(records.rglob("*.json")) and _begun(place, "b"))
+        process.send_signal(signal.SIGINT)
+        printed, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130, errors
+    assert "1 runs finished" in printed
+    assert "stopped; the same command goes on from here" in errors
+    assert "Traceback" not in errors
+    (place / "b.open").touch()
+    result = subprocess.run(
+        command, cwd=place, env=environment, capture_output=True, text=True, check=True
+    )
+    assert "2 runs, 1 done already" in result.stdout
+    assert len(list(records.rglob("*.json"))) == 2
+
+
+def _begun(place: Path, name: str) -> bool:
+    return any(place.glob(f"{name}.started.*"))
