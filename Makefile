@@ -10,8 +10,21 @@ INSTALLED := $(VENV)/.installed
 
 .PHONY: demo test test-slow check lint types format bench bench-regressor clean
 
+# The study in small: what needs no data, and the overall table on scikit-learn's
+# diabetes set. Tables are printed, figures written; all of it resumes.
+STUDY := $(BIN)/histreg study
+DEMO := --store build/demo
 demo: $(INSTALLED)
-	$(BIN)/python examples/demo.py
+	mkdir -p build/demo
+	$(STUDY) run bias bound sines-reduced $(DEMO)
+	$(STUDY) run overall --datasets diabetes --seeds 1-3 $(DEMO)
+	for name in bias bound sines-reduced; do \
+	    $(STUDY) table $$name $(DEMO); echo; \
+	    $(STUDY) figure $$name --out build/demo/$$name.png $(DEMO); \
+	done
+	$(STUDY) table overall --datasets diabetes --seeds 1-3 $(DEMO)
+	$(STUDY) figure overall --datasets diabetes --seeds 1-3 --out build/demo/overall.png $(DEMO)
+	@echo; echo "figures: build/demo/bias.png bound.png sines-reduced.png overall.png"
 
 test: $(INSTALLED)
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow"

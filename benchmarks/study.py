@@ -5,19 +5,20 @@
 For each shape of network, the engines take turns, round after round. Both cores are
 busy: an engine is two processes of one thread, which begin to measure together and
 train on until both have measured. A number is the microseconds per optimiser step of
-one network, at the throughput of the two together; Keras is also run as its authors
-and the paper's do, as one process that chooses its threads itself.
+one network, at the throughput of the two together: 1 / (1 / t1 + 1 / t2). Keras is also
+run as the paper's authors run it, as one process that chooses its threads itself.
 
 * Keras ``fit`` trains one network a process, as ``benchmarks/study_keras.py`` says.
 * histreg trains stacks of 12 networks by `histreg.study.trainer.train`, from one call
   of ``on_epoch`` to the next, without the epochs after which it measures errors. One
   stack is of 12 histogram losses, the other of the 12 methods of the overall table.
 * Products are those of the same networks, forward and backward, into buffers that are
-  kept: no activations, biases' gradients, losses or optimiser.
+  kept: no activations, gradients of biases, losses or optimiser.
 
 Times are medians over the rounds; a ratio is the median of the ratios in each round.
-In brackets the most memory that a process had, with its rows. Rows are made up, as
-many as the data sets have to learn from (of Song, fewer), and as many distinct targets.
+In brackets the most memory that a process had, with its rows and all its networks. Rows
+are made up, as many as the data sets have to learn from (of Song, fewer), with about as
+many distinct targets.
 """
 
 from __future__ import annotations

@@ -128,6 +128,7 @@ def test_runs_that_fail_are_told_with_their_reason():
         (["run", "overall", "--datasets", "iris"], "--datasets must be one of 'ct',"),
         (["run", "overall", "--methods", "l3"], "--methods must be one of "),
         (["run", "overall", "--seeds", "one"], "--seeds must be numbers such as 1,2"),
+        (["run", "overall", "--seeds", "9"], "no run of overall has all that was"),
         (["run", "overall", "--epochs", "0"], "--epochs must be a whole number"),
         (["run", "bound", "--jobs", "-1"], "--jobs must be a whole number"),
         (["run", "bound", "--executor", "cloud"], "--executor must be processes,"),

@@ -311,6 +311,8 @@ def _runs(
             epochs=epochs,
         )
         found |= dict.fromkeys(runs)
+    if not found:
+        raise ValueError(f"no run of {', '.join(names)} has all that was asked for")
     return tuple(found)
 
 

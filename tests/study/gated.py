@@ -73,6 +73,6 @@ class GatedRun(Run):
         (Path(self.place) / f"{self.name}.open").touch()
 
     def workers(self) -> list[int]:
-        """Return the processes that have begun with it, in the order of their numbers."""
+        """Return the processes that have begun with it, by their numbers."""
         found = Path(self.place).glob(f"{self.name}.started.*")
         return sorted(int(path.suffix[1:]) for path in found)

@@ -108,6 +108,14 @@ def test_the_sines_have_the_targets_rates_seeds_and_bins_of_the_paper():
     assert widths == {0.03, 0.13}
 
 
+def test_the_reduced_sines_are_the_frequencies_in_a_small_network():
+    runs = experiment("sines-reduced").runs
+    assert {(run.alpha, run.beta) for run in runs} == set(FREQUENCIES)
+    assert {run.hidden for run in runs} == {(128, 128)}
+    # Three frequencies, two losses, two rates, two seeds.
+    assert len(runs) == 24
+
+
 def test_the_overall_results_have_the_ten_methods_of_the_paper_and_three_of_ours():
     names = {method.name for method in methods_of("overall")}
     assert len(PAPER_METHODS) == 10

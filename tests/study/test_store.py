@@ -109,7 +109,7 @@ def test_a_record_of_a_newer_format_is_refused(store):
 
 def test_a_diverged_run_is_a_fact_with_its_epoch(store):
     store.save(record_of(RUN, outcome=Outcome(diverged_at=7)))
-    assert store.state(RUN) == State("diverged", "not finite after epoch 7")
+    assert store.state(RUN) == State("diverged", "not finite after step 7")
 
 
 def test_a_failure_is_told_until_a_record_comes(store):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -53,7 +54,9 @@ class PrintedTable:
 
         rule = "-" * len(line(self.header))
         parts = [self.title, rule, line(self.header), rule, *map(line, self.rows), rule]
-        return "\n".join([*(part.rstrip() for part in parts), *self.notes])
+        width = max(72, len(rule))
+        notes = [line for note in self.notes for line in textwrap.wrap(note, width)]
+        return "\n".join([*(part.rstrip() for part in parts), *notes])
 
     def markdown(self) -> str:
         """Return the table for a page in Markdown."""

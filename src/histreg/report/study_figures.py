@@ -168,7 +168,7 @@ def _draw_dots(ax: Axes, settings: Sequence[Setting], metric: str) -> None:
                 ms=4,
                 capsize=2,
             )
-    ax.set_yticks(list(heights), [each.method.label for each in networks], fontsize=7)
+    ax.set_yticks(list(heights), [each.label for each in networks], fontsize=7)
     _leave_out_failures(
         ax,
         heights,
@@ -339,6 +339,7 @@ def bound(records: Sequence[Record]) -> Figure:
 
 FIGURES: dict[str, Callable[[Sequence[Record]], Figure]] = {
     "sines": sines,
+    "sines-reduced": sines,
     "overall": overall,
     "overall-validation": overall_validation,
     "uniform": uniform,

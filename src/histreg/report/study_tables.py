@@ -46,11 +46,12 @@ def tables_of(
 
 def overall(records: Sequence[Record], metrics: Sequence[str]) -> list[PrintedTable]:
     """Return Tables 1 and 7; settings are chosen on test MAE, as the paper's were."""
-    best = best_settings(settings_of(records), "test MAE")
+    settings = settings_of(records)
+    best = best_settings(settings, "test MAE")
     note = (
         "Of methods with several settings, the one of lowest test MAE, as in the paper."
     )
-    return _errors_tables("Overall results", best, metrics, note)
+    return _errors_tables("Overall results", best, metrics, note, settings)
 
 
 def overall_validation(
@@ -62,7 +63,8 @@ def overall_validation(
         "training rows that it did not learn from; then trained on all of them."
     )
     title = "Overall results, settings chosen on validation rows"
-    return _errors_tables(title, validated_settings(records), metrics, note)
+    chosen = validated_settings(records)
+    return _errors_tables(title, chosen, metrics, note, settings_of(records))
 
 
 def errors(
@@ -77,7 +79,11 @@ def errors(
 
 
 def _errors_tables(
-    title: str, settings: Sequence[Setting], metrics: Sequence[str], note: str = ""
+    title: str,
+    settings: Sequence[Setting],
+    metrics: Sequence[str],
+    note: str = "",
+    chosen_from: Sequence[Setting] = (),
 ) -> list[PrintedTable]:
     """Return one table for each data set."""
     tables = []
@@ -104,6 +110,17 @@ def _errors_tables(
                 f"beyond {FAR_APART:g}."
             )
         notes += [note] if note else []
+        names = {each.method.name for each in of_set}
+        without = dict.fromkeys(
+            each.method.name
+            for each in chosen_from
+            if each.dataset == name and each.method.name not in names
+        )
+        if without:
+            notes.append(
+                f"No setting of {', '.join(without)} could be chosen: not finished, or "
+                "diverged."
+            )
         tables.append(
             PrintedTable(f"{title}: {data.title}", tuple(header), rows, notes)
         )
@@ -113,10 +130,7 @@ def _errors_tables(
 def _row(
     setting: Setting, metrics: Sequence[str], *, has_paper: bool
 ) -> tuple[str, ...]:
-    label = setting.method.label
-    if setting.n_diverged:
-        label += f", {setting.n_diverged} diverged"
-    cells = [label]
+    cells = [setting.label]
     for metric in metrics:
         ours = setting.estimates.get(metric)
         paper = in_paper(setting, metric)
@@ -130,7 +144,7 @@ def _row(
 def in_paper(setting: Setting, metric: str) -> Estimate | None:
     """Return the paper's number of the same thing, if it has one."""
     method = setting.method
-    if method.label != method.name and not method.is_tuned:
+    if setting.changes or (method.label != method.name and not method.is_tuned):
         return None  # a variant of ours
     return published(setting.dataset, method.name, metric)
 
@@ -321,6 +335,7 @@ def sines(records: Sequence[Record], metrics: Sequence[str]) -> list[PrintedTabl
 
 TABLES: dict[str, Callable[[Sequence[Record], Sequence[str]], list[PrintedTable]]] = {
     "sines": sines,
+    "sines-reduced": sines,
     "overall": overall,
     "overall-validation": overall_validation,
     "uniform": errors("HL-Uniform"),

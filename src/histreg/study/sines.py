@@ -73,13 +73,18 @@ class SineRun(Run):
 
     @property
     def label(self) -> str:
-        """Method, target, rate and seed."""
+        """Method, target, rate, seed, and what differs from the protocol."""
         target = f"alpha {self.alpha:g}, beta {self.beta:g}"
         low, high = self.value_range
-        return (
+        told = [
             f"sines, {self.method.name} on [{low:g}, {high:g}], {target}, "
             f"rate {self.learning_rate:g}, seed {self.seed}"
-        )
+        ]
+        if self.hidden != SineRun.hidden:
+            told.append("layers of " + " and ".join(map(str, self.hidden)))
+        if self.iterations != SineRun.iterations:
+            told.append(f"{self.iterations} iterations")
+        return ", ".join(told)
 
     @property
     def stack(self) -> tuple[object, ...]:
@@ -133,8 +138,9 @@ def _trained(runs: Sequence[SineRun], workplace: Workplace) -> list[Outcome]:
     for iteration in range(first.iterations):
         (out,) = network.forward(x32)
         errors.append((criterion.predict(out) - y).square().mean(dim=1))
-        if not bool(errors[-1].isfinite().any()):
-            break
+        is_last = iteration == first.iterations - 1
+        if is_last or not bool(errors[-1].isfinite().any()):
+            break  # so that the fit is that of the last error
         criterion.gradient(out, everything, network.output_slopes(x32)[0])
         network.backward(x32)
         optimizer.step()
@@ -149,15 +155,20 @@ def _outcome(run: SineRun, curve: Tensor, fit: Tensor) -> Outcome:
     finite = curve.isfinite()
     if not bool(finite.all()):
         diverged_at = int(torch.nonzero(~finite)[0])
-        return Outcome({}, {"MSE": _shown(curve[:diverged_at])}, diverged_at)
+        return Outcome({}, _kept(curve[:diverged_at]), diverged_at)
     metrics = {"area": curve.mean().item(), "final MSE": curve[-1].item()}
-    curves = {
-        "iteration": list(range(0, run.iterations, KEPT_EVERY)),
-        "MSE": _shown(curve[::KEPT_EVERY]),
-    }
+    curves = _kept(curve)
     if run.seed == 0:  # the one that is drawn
         curves["fit"] = _shown(fit)
     return Outcome(metrics, curves)
+
+
+def _kept(curve: Tensor) -> dict[str, list[float]]:
+    """Return some iterations, and the errors at these."""
+    return {
+        "iteration": list(range(0, len(curve), KEPT_EVERY)),
+        "MSE": _shown(curve[::KEPT_EVERY]),
+    }
 
 
 def _shown(values: Tensor) -> list[float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from histreg.study.methods import Method
 from histreg.study.runs import Record
@@ -72,30 +72,48 @@ class Setting:
         By metric.
     n_diverged : int
         Seeds that left the finite numbers; the others are what is estimated.
+    changes : str
+        What differs from the protocol of the data set, such as the epochs.
     """
 
     dataset: str
     method: Method
     estimates: dict[str, Estimate]
     n_diverged: int = 0
+    changes: str = ""
+
+    @property
+    def label(self) -> str:
+        """The method, what differs from the protocol, and what went wrong."""
+        told = [self.method.label, self.changes]
+        told.append(f"{self.n_diverged} diverged" if self.n_diverged else "")
+        return ", ".join(part for part in told if part)
 
 
 def settings_of(records: Iterable[Record], *, part: str = "test") -> list[Setting]:
     """Return what tabular records say of each method, in the order of appearance."""
-    groups: dict[tuple[str, Method], list[Record]] = {}
+    groups: dict[TabularRun, list[Record]] = {}
     for record in records:
         run = record.run
         if isinstance(run, TabularRun) and run.part == part:
-            groups.setdefault((run.dataset, run.method), []).append(record)
+            groups.setdefault(replace(run, seed=0), []).append(record)
     found = []
-    for (dataset, method), group in groups.items():
+    for run, group in groups.items():
         finite = [each for each in group if each.outcome.diverged_at is None]
         names = dict.fromkeys(name for each in finite for name in each.outcome.metrics)
         estimates = {
             name: Estimate.of(each.outcome.metrics[name] for each in finite)
             for name in names
         }
-        found.append(Setting(dataset, method, estimates, len(group) - len(finite)))
+        found.append(
+            Setting(
+                run.dataset,
+                run.method,
+                estimates,
+                n_diverged=len(group) - len(finite),
+                changes=", ".join(run.changes),
+            )
+        )
     return found
 
 
@@ -105,10 +123,11 @@ def best_settings(settings: Sequence[Setting], metric: str) -> list[Setting]:
     Only settings with as many seeds as the most complete one take part, and none that
     diverged: a mean over the lucky seeds would win.
     """
-    rivals: dict[tuple[str, object], list[Setting]] = {}
+    rivals: dict[tuple[object, ...], list[Setting]] = {}
     for each in settings:
         method = each.method
-        place = (each.dataset, method.name if method.is_tuned else method)
+        what = method.name if method.is_tuned else method
+        place = (each.dataset, what, each.changes)
         rivals.setdefault(place, []).append(each)
     best = []
     for group in rivals.values():

@@ -122,7 +122,7 @@ class Store:
         if record is not None:
             diverged_at = record.outcome.diverged_at
             if diverged_at is not None:
-                return State("diverged", f"not finite after epoch {diverged_at}")
+                return State("diverged", f"not finite after step {diverged_at}")
             return State("done")
         if self.is_claimed(run):
             return State("running", self._progress_of(run))

@@ -111,12 +111,20 @@ class TabularRun(Run):
     @property
     def label(self) -> str:
         """Data set, method, seed, and what differs from the protocol."""
-        told = [self.dataset, self.method.label, f"seed {self.seed}"]
-        if self.epochs != dataset(self.dataset).epochs and self.hidden:
-            told.append(f"{self.epochs} epochs")
+        told = [self.dataset, self.method.label, f"seed {self.seed}", *self.changes]
         if self.part != "test":
             told.append(self.part)
         return ", ".join(told)
+
+    @property
+    def changes(self) -> list[str]:
+        """What differs from the protocol of the data set, in words."""
+        usual = TabularRun.of(self.dataset, self.method, self.seed, part=self.part)
+        return [
+            f"{each.name.replace('_', ' ')} {getattr(self, each.name)}"
+            for each in fields(self)
+            if getattr(self, each.name) != getattr(usual, each.name)
+        ]
 
     @property
     def stack(self) -> tuple[object, ...]:

@@ -79,7 +79,7 @@ def test_a_label_tells_settings_apart(method):
 
 def test_a_name_that_is_no_method_is_refused():
     with pytest.raises(
-        ValueError, match="method must be one of .*'l2', .*got method='l3'"
+        ValueError, match=r"method must be one of .*'l2', .*got method='l3'"
     ):
         method_of({"name": "l3"})
 

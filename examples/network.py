@@ -1,10 +1,10 @@
 """A network that predicts a number and knows how sure it is, in a picture and a table.
 
-    make demo
+    python examples/network.py
 
 Trains the same small network twice on made-up data whose noise grows and then splits
 in two: once with the squared error, once with a `HistogramHead` and a `HistogramLoss`.
-Writes build/demo.png and prints how both do on fresh data.
+Writes build/network.png and prints how both do on fresh data.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from torch import Tensor, nn
 
 from histreg import Bins, Histogram, HistogramHead, HistogramLoss, metrics, theory
 
-PICTURE = Path("build") / "demo.png"
+PICTURE = Path("build") / "network.png"
 EPOCHS, BATCH = 120, 128
 
 

@@ -1,0 +1,42 @@
+"""Fill the tables of a page from the records that are committed.
+
+    python docs/refresh.py docs/paper.md
+
+A block between ``<!-- table NAME OPTIONS -->`` and ``<!-- end -->`` becomes what
+``histreg study table NAME OPTIONS --format markdown --store results/study`` prints.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from histreg.cli import app
+
+RECORDS = Path(__file__).parents[1] / "results" / "study"
+BLOCK = re.compile(r"(<!-- table (.*?) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def table(command: str) -> str:
+    """Return what the command prints of the records that are committed."""
+    arguments = ["study", "table", *shlex.split(command)]
+    arguments += ["--format", "markdown", "--store", str(RECORDS)]
+    result = CliRunner().invoke(app, arguments)
+    if result.exit_code:
+        raise ValueError(f"{command}: {result.output}")
+    return result.stdout
+
+
+def refreshed(text: str) -> str:
+    """Return a page with its tables made anew."""
+    return BLOCK.sub(lambda m: m[1] + "\n" + table(m[2]) + "\n" + m[3], text)
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        page = Path(name)
+        page.write_text(refreshed(page.read_text()))
