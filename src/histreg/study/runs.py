@@ -57,7 +57,6 @@ class Run(ABC):
     """
 
     kind: ClassVar[str]
-    largest_stack: ClassVar[int] = 1
 
     @property
     @abstractmethod
@@ -73,6 +72,11 @@ class Run(ABC):
     @abstractmethod
     def stack(self) -> tuple[object, ...]:
         """What runs must share to be computed together."""
+
+    @property
+    def largest_stack(self) -> int:
+        """How many such runs to compute together at most."""
+        return 1
 
     @property
     @abstractmethod

@@ -43,7 +43,6 @@ class SineRun(Run):
     """
 
     kind: ClassVar[str] = "sines"
-    largest_stack: ClassVar[int] = 5
 
     method: NetworkMethod
     alpha: float
@@ -99,6 +98,11 @@ class SineRun(Run):
             self.iterations,
             self.hidden,
         )
+
+    @property
+    def largest_stack(self) -> int:
+        """The seeds of a setting."""
+        return 5
 
     @property
     def expected_s(self) -> float:

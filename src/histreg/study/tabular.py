@@ -24,6 +24,8 @@ from histreg.study.streams import stream
 from histreg.study.trainer import Rows, Training, train
 
 PARTS = ("test", "validation")
+CACHE_BYTES = 5e6  # that a stack may fill
+TYPICAL_OUTPUTS = 100
 
 
 @dataclass(frozen=True)
@@ -50,8 +52,6 @@ class TabularRun(Run):
     """
 
     kind: ClassVar[str] = "tabular"
-    # More models leave the cache; see docs/speed.md.
-    largest_stack: ClassVar[int] = 12
 
     dataset: str
     method: Method
@@ -139,6 +139,24 @@ class TabularRun(Run):
         )
 
     @property
+    def largest_stack(self) -> int:
+        """As many networks as share some megabytes of cache, from four to twelve.
+
+        On a machine whose cache others use too, ten networks of Bike take twice as
+        long as four and again four; see docs/speed.md.
+        """
+        sizes = [*self.hidden, TYPICAL_OUTPUTS]
+        of_batch = 2 * self.batch_size * sum(sizes)  # values and their derivatives
+        n_bytes = 4 * (of_batch + 4 * self._n_weights)  # with gradients and moments
+        return max(4, min(12, round(CACHE_BYTES / n_bytes)))
+
+    @property
+    def _n_weights(self) -> int:
+        n_outputs = getattr(self.method, "n_outputs", 1)
+        sizes = [dataset(self.dataset).n_features, *self.hidden, n_outputs]
+        return sum(a * b for a, b in pairwise(sizes))
+
+    @property
     def expected_s(self) -> float:
         """By a line through the four data sets on one core of two busy ones."""
         if not isinstance(self.method, NetworkMethod):
@@ -146,9 +164,7 @@ class TabularRun(Run):
         data = dataset(self.dataset)
         share = 0.8 if self.part == "test" else 0.64
         steps = self.epochs * math.ceil(data.n_rows * share / self.batch_size)
-        sizes = [data.n_features, *self.hidden, self.method.n_outputs]
-        n_weights = sum(a * b for a, b in pairwise(sizes))
-        return steps * (200e-6 + 17.5e-9 * n_weights)
+        return steps * (200e-6 + 17.5e-9 * self._n_weights)
 
     def _training(self) -> Training:
         return Training(
