@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test test-slow check lint types format bench bench-regressor clean
+.PHONY: demo test test-slow check lint types format bench bench-regressor bench-study clean
 
 # The study in small: what needs no data, and the overall table on scikit-learn's
 # diabetes set. Tables are printed, figures written; all of it resumes.
@@ -54,6 +54,17 @@ bench-regressor: $(INSTALLED)
 	mkdir -p build
 	$(BIN)/python benchmarks/regressor.py --out build/regressor.jsonl
 	$(BIN)/python benchmarks/regressor.py --out build/regressor.jsonl --table
+
+KERAS := build/keras
+
+bench-study: $(INSTALLED) $(KERAS)/.installed
+	$(BIN)/python benchmarks/study.py --keras-python $(KERAS)/bin/python --out build/study.jsonl
+
+# TensorFlow stays out of our environment.
+$(KERAS)/.installed:
+	$(PYTHON) -m venv $(KERAS)
+	$(KERAS)/bin/pip install -q tensorflow-cpu==2.21.0 keras==3.15.1 numpy==2.4.6
+	touch $@
 
 # The stamp comes last, so an interrupted install is done again.
 $(INSTALLED): pyproject.toml constraints.txt

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from histreg._checks import check_count
+from histreg.study.adam import Adam
 from histreg.study.methods import NetworkMethod, Targets, method_of
 from histreg.study.perceptrons import Perceptrons, Shape, torch_default
 from histreg.study.runs import Outcome, Run, Workplace
@@ -133,9 +134,12 @@ def _trained(runs: Sequence[SineRun], workplace: Workplace) -> list[Outcome]:
     outputs = ((len(runs), first.method.n_outputs),)
     network = Perceptrons(Shape(1, first.hidden, outputs, slope=LEAK))
     torch_default(network, [stream(run.seed, "sines") for run in runs])
-    weights = torch.nn.Parameter(network.weights.flat)
-    weights.grad = network.gradients.flat
-    optimizer = torch.optim.Adam([weights], lr=first.learning_rate, fused=True)
+    optimizer = Adam(
+        network.weights.flat,
+        network.gradients.flat,
+        learning_rate=first.learning_rate,
+        epsilon=1e-8,  # torch's, which the authors ran with
+    )
     x32 = x.to(torch.float32)
     everything = slice(0, len(y))
     errors = []

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from histreg.networks import dropout
+from histreg.study.adam import Adam
 from histreg.study.methods import Criterion, NetworkMethod, Targets
 from histreg.study.perceptrons import Perceptrons, Shape, lecun_uniform
 from histreg.study.streams import stream
@@ -149,14 +150,11 @@ class _Stack:
                 for method in methods
             ],
         )
-        weights = torch.nn.Parameter(self.network.weights.flat)
-        weights.grad = self.network.gradients.flat
-        self.optimizer = torch.optim.Adam(
-            # Keras's epsilon, which the authors ran with.
-            [weights],
-            lr=training.learning_rate,
-            eps=1e-7,
-            fused=True,
+        self.optimizer = Adam(
+            self.network.weights.flat,
+            self.network.gradients.flat,
+            learning_rate=training.learning_rate,
+            epsilon=1e-7,  # Keras's, which the authors ran with
         )
         self.clipped = [
             (i, method.max_gradient_norm)
@@ -257,10 +255,8 @@ class _Stack:
         return torch.cat(parts, dim=1) - rows.y
 
     def _state(self, epoch: int) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        weights = self.network.weights.flat
-        (moments,) = self.optimizer.state.values()
         notes = {"epoch": epoch, "fits": [vars(fit) for fit in self.fits]}
-        return {"weights": weights, **moments}, notes
+        return {"weights": self.network.weights.flat, **self.optimizer.state}, notes
 
     def _restore(self, checkpoint: Checkpoint) -> int:
         found = checkpoint.load()
@@ -268,8 +264,7 @@ class _Stack:
             return 0
         tensors, notes = found
         self.network.weights.flat.copy_(tensors.pop("weights"))
-        (parameter,) = self.optimizer.param_groups[0]["params"]
-        self.optimizer.state[parameter] = tensors
+        self.optimizer.state = tensors
         self.fits = [Fit(**fit) for fit in notes["fits"]]
         return int(notes["epoch"])
 
