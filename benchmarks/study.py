@@ -9,9 +9,10 @@ one network, at the throughput of the two together: 1 / (1 / t1 + 1 / t2). Keras
 run as the paper's authors run it, as one process that chooses its threads itself.
 
 * Keras ``fit`` trains one network a process, as ``benchmarks/study_keras.py`` says.
-* histreg trains stacks of 12 networks by `histreg.study.trainer.train`, from one call
-  of ``on_epoch`` to the next, without the epochs after which it measures errors. One
-  stack is of 12 histogram losses, the other of the 12 methods of the overall table.
+* histreg trains stacks by `histreg.study.trainer.train`, from one call of ``on_epoch``
+  to the next, without the epochs after which it measures errors. Stacks are as large as
+  the study makes them for the shape: one of histogram losses alone, one of different
+  methods; and, to show what size does, one of 12 histogram losses.
 * Products are those of the same networks, forward and backward, into buffers that are
   kept: no activations, gradients of biases, losses or optimiser.
 
@@ -56,26 +57,41 @@ from histreg.study.methods import (
     L2SoftmaxPerBin,
     NetworkMethod,
 )
+from histreg.study.tabular import TabularRun
 from histreg.study.trainer import Rows, Training, recorded_epochs, train
 from study_keras import BATCH_SIZE, N_BINS, SHAPES, Shape, Stopwatch
 
-STACKS: dict[str, list[NetworkMethod]] = {
-    "12 HL": [HLGauss(sigma_in_bins=i / 2, n_bins=N_BINS) for i in range(1, 13)],
-    "12 methods": [
-        L2(),
-        L2Noise(1e-3),
-        L2Clipping(1.0),
-        L1(),
-        MDN(8),
-        L2SoftmaxPerBin(),
-        L2SoftmaxMean(),
-        L1SoftmaxMean(),
-        Brier(),
-        HLOneBin(),
-        HLProjected(),
-        HLGauss(),
-    ],
-}
+HISTOGRAM_LOSSES: list[NetworkMethod] = [
+    HLGauss(sigma_in_bins=i / 2, n_bins=N_BINS) for i in range(1, 13)
+]
+METHODS: list[NetworkMethod] = [
+    HLGauss(),
+    L2(),
+    MDN(8),
+    HLProjected(),
+    L1(),
+    HLOneBin(),
+    L2Clipping(1.0),
+    L2SoftmaxMean(),
+    L2Noise(1e-3),
+    Brier(),
+    L1SoftmaxMean(),
+    L2SoftmaxPerBin(),
+]
+STACKS = ("HL", "methods", "12 HL")
+
+
+def stack_of(kind: str, name: str) -> list[NetworkMethod]:
+    """Return the methods of a stack for a shape."""
+    size = TabularRun.of(name, HLGauss(), 1).largest_stack
+    stacks = {
+        "HL": HISTOGRAM_LOSSES[:size],
+        "methods": METHODS[:size],
+        "12 HL": HISTOGRAM_LOSSES,
+    }
+    return stacks[kind]
+
+
 Y_RANGE = (0.0, 100.0)
 # Distances of neighbouring targets in the data sets, on that range; CT has no grid.
 Y_STEPS = {"pole": 10.0, "bike": 0.1, "song": 100 / 89, "ct": 0.0}
@@ -202,7 +218,7 @@ WORK: dict[str, Callable[[str, list[NetworkMethod], Stopwatch], None]] = {
 def work(kind: str, stack: str, name: str, seconds: float) -> None:
     """Do the work of one process, and print what the stopwatch has as JSON."""
     torch.set_num_threads(1)
-    methods = STACKS[stack]
+    methods = stack_of(stack, name)
 
     def show(measured: dict[str, Any]) -> None:
         n_steps = SHAPES[name].n_steps * len(methods)
@@ -334,7 +350,7 @@ def table_of_ratios(times: Times, names: list[str], contenders: list[Engine]) ->
     lines = [
         [
             _title(name),
-            stack,
+            f"{stack}, {len(stack_of(stack, name))}",
             *(
                 verdict(ratio(name, peer, f"histreg, {stack}"), BARS[name])
                 for peer in peers

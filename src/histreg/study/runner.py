@@ -310,4 +310,4 @@ def stack_label(stack: Stack) -> str:
     first = stack[0]
     if len(stack) == 1:
         return first.label
-    return f"{first.folder[0]}, {len(stack)} runs from {first.label}"
+    return f"{first.label} and {len(stack) - 1} more"
