@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from histreg.cli import app
 from histreg.study.catalogue import EXPERIMENTS, experiment, selected
+from histreg.study.datasets import DATASETS
 from histreg.study.store import Store
 from tests.study.gated import wait_until
 
@@ -129,6 +130,12 @@ def test_runs_that_fail_are_told_with_their_reason():
         (["run", "overall", "--methods", "l3"], "--methods must be one of "),
         (["run", "overall", "--seeds", "one"], "--seeds must be numbers such as 1,2"),
         (["run", "overall", "--seeds", "9"], "no run of overall has all that was"),
+        (
+            ["run", "sines", "--epochs", "5"],
+            "--epochs must be for networks on data sets",
+        ),
+        (["run", "bound", "--jobs", "0"], "--jobs must be a whole number"),
+        (["table", "bound"], "the table bound must have records, got none yet"),
         (["run", "overall", "--epochs", "0"], "--epochs must be a whole number"),
         (["run", "bound", "--jobs", "-1"], "--jobs must be a whole number"),
         (["run", "bound", "--executor", "cloud"], "--executor must be processes,"),
@@ -155,6 +162,45 @@ from tests.study.gated import GatedRun
 runs = tuple(GatedRun(PLACE, name) for name in "ab")
 EXPERIMENTS["gated"] = Experiment("gated", "Gated", "nowhere", "When?", runs)
 """
+
+
+OWN = """
+import numpy as np
+from histreg.study.catalogue import EXPERIMENTS, Experiment, tabular
+from histreg.study.datasets import DATASETS, DataSet, Table
+from histreg.study.methods import L2
+
+
+def parse(_):
+    x = np.random.default_rng(0).normal(size=(100, 2))
+    return Table(x, 50 + x[:, 0], ("a", "b"), "")
+
+
+DATASETS["mine"] = DataSet(
+    name="mine", title="Mine", homepage="", licence="", url=None, files=(), member="",
+    sha256=None, n_rows=100, n_features=2, y_range=(0.0, 100.0), hidden=(4,),
+    dropout=0.0, epochs=2, quirks="", parse=parse,
+)
+runs = tabular([L2()], datasets=["mine"], seeds=[1, 2])
+EXPERIMENTS["own"] = Experiment("own", "My own", "nowhere", "Why?", runs)
+"""
+
+
+def test_an_experiment_of_ones_own_runs_in_workers_and_has_table_and_figure(
+    place, monkeypatch
+):
+    (place / "own_study.py").write_text(OWN)
+    monkeypatch.syspath_prepend(str(place))
+    own = ("own", "--import", "own_study")
+    try:
+        assert "2 runs finished" in study("run", *own, "--jobs", "1")
+        assert "My own: Mine" in study("table", *own)
+        study("figure", *own, "--out", "own.svg")
+    finally:
+        EXPERIMENTS.pop("own", None)
+        DATASETS.pop("mine", None)
+        sys.modules.pop("own_study", None)
+    assert (place / "own.svg").exists()
 
 
 def test_ctrl_c_leaves_a_study_that_goes_on(place):

@@ -6,7 +6,7 @@ import functools
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Any, ParamSpec
+from typing import Any, NoReturn, ParamSpec
 
 import typer
 
@@ -34,7 +34,7 @@ def refusing(command: Callable[P, None]) -> Callable[P, None]:
     return refusing_command
 
 
-def leave(sentence: str, code: int) -> None:
+def leave(sentence: str, code: int) -> NoReturn:
     """Say why, and end with an exit code."""
     print(f"histreg: {sentence}", file=sys.stderr)
     raise typer.Exit(code)

@@ -46,6 +46,7 @@ StoreFolder = Annotated[
         show_envvar=True,
     ),
 ]
+STOPPED = "stopped; the same command goes on from here"
 DEFAULT_STORE = Path("histreg-study")
 DataDir = Annotated[
     Path | None,
@@ -79,9 +80,9 @@ def list_(data_dir: DataDir = None, modules: Imports = None) -> None:
     """Show the experiments and the data sets."""
     _import(modules)
     console = Console()
-    shown = Table("name", "what", "paper", "runs", title="Experiments")
+    shown = Table("name", "question", "paper", "runs", title="Experiments")
     for each in EXPERIMENTS.values():
-        shown.add_row(each.name, each.title, each.place, str(len(each.runs)))
+        shown.add_row(each.name, each.question, each.place, str(len(each.runs)))
     console.print(shown)
     shown = Table("name", "title", "rows", "features", "here", title="Data sets")
     for data in DATASETS.values():
@@ -126,7 +127,7 @@ def run(
     _import(modules)
     records = Store(store)
     runs = _runs(names, datasets, methods, seeds, epochs)
-    n_jobs = jobs or os.cpu_count() or 1
+    n_jobs = (os.cpu_count() or 1) if jobs is None else jobs
     check_count("--jobs", n_jobs, at_least=1)
     if data_dir is not None and not data_dir.is_dir():
         raise ValueError(f"--data-dir must be a folder, got {data_dir}")
@@ -141,8 +142,18 @@ def run(
     if not stacks:
         return
     folder = None if data_dir is None else str(data_dir)
-    with pool_of(executor, n_jobs) as pool, _display(console) as show:
-        summary = runner.run(runs, records, pool, data_dir=folder, on_change=show)
+    try:
+        with pool_of(executor, n_jobs) as pool, _display(console) as show:
+            summary = runner.run(
+                runs,
+                records,
+                pool,
+                data_dir=folder,
+                modules=modules or (),
+                on_change=show,
+            )
+    except KeyboardInterrupt:  # pressed again while the first is being answered
+        leave(STOPPED, INTERRUPTED)
     told = [f"{summary.finished} runs finished"]
     if summary.failed:
         told.append(f"{summary.failed} failed (see histreg study status)")
@@ -150,7 +161,7 @@ def run(
         told.append(f"{summary.elsewhere} left to another process")
     console.print(", ".join(told))
     if summary.stopped:
-        leave("stopped; the same command goes on from here", INTERRUPTED)
+        leave(STOPPED, INTERRUPTED)
     if summary.failed:
         raise typer.Exit(1)
 
@@ -179,8 +190,9 @@ def status(
             diverged = count["diverged"]
             done = str(count["done"] + diverged)
             done += f" ({diverged} diverged)" if diverged else ""
-            running = [state.detail for state in states if state.name == "running"]
-            at = f" ({min(running)})" if any(running) else ""
+            running = [state for state in states if state.name == "running"]
+            shares = sorted({state.detail for state in running if state.detail})
+            at = f" ({', '.join(shares)})" if shares else ""
             shown.add_row(
                 name,
                 folder,
@@ -256,8 +268,10 @@ def table(
         check_choice("--metrics", metric, METRICS)
     runs = _runs([name], datasets, methods, seeds, epochs)
     records = Store(store).records(runs)
-    _tell_missing(len(runs) - len(records), name)
-    text = "\n\n".join(each.shown(form) for each in tables_of(name, records, chosen))
+    if not records:
+        raise ValueError(f"the table {name} must have records, got none yet")
+    tables = tables_of(name, records, chosen, runs=runs)
+    text = "\n\n".join(each.shown(form) for each in tables)
     if out is None:
         print(text)
         return

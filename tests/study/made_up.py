@@ -13,7 +13,7 @@ class Alone:
     """A workplace without a store: it remembers the shares that were told."""
 
     data_dir = None
-    checkpoint = None
+    checkpoints = ()
 
     def __init__(self):
         self.shares = []

@@ -171,7 +171,8 @@ def test_data_sets_do_not_go_through_the_scheduler(cluster, tmp_path):
             sent.append(args) or submit(task, *args)
         )
         assert runner.run(runs, store, pool).finished == 2
-    assert sent == [(str(store.root), tuple(sorted(runs, key=lambda r: r.label)), None)]
+    stack = tuple(sorted(runs, key=lambda run: run.label))
+    assert sent == [(str(store.root), stack, None, ())]
 
 
 def test_a_cluster_of_this_machine_is_started_and_ended(tmp_path):

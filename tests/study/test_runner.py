@@ -8,6 +8,7 @@ import threading
 from dataclasses import replace
 
 import pytest
+import torch
 
 from histreg.study import runner
 from histreg.study import store as store_module
@@ -257,23 +258,63 @@ def test_ctrl_c_ends_soon_and_keeps_what_was_finished(store, tmp_path, study):
     assert store.state(at_work) == State("missing")
 
 
+def stop_in_epoch(number, monkeypatch):
+    """Let workers hear, when they report this epoch of three, that they are to stop."""
+    reported = [0]
+    report = runner._Workplace.report
+
+    def listen(self, share):
+        reported.append(round(3 * share))
+        report(self, share)
+
+    monkeypatch.setattr(runner._Workplace, "report", listen)
+    monkeypatch.setattr(runner, "is_stopping", lambda: reported[-1] >= number)
+
+
 def test_a_training_that_is_stopped_goes_on_from_its_checkpoint(store, monkeypatch):
     stack = STUDY[:1] + STUDY[2:3]  # two methods of seed 1
     whole = Store(store.root.with_name("whole"))
     runner.run(stack, whole, InProcess())
-    epochs = iter([False, False, True, True])
-    monkeypatch.setattr(runner, "is_stopping", lambda: next(epochs))
-    # Asked twice an epoch: by the checkpoint, and after it. So it stops in the second.
+    monkeypatch.setattr(runner, "CHECKPOINT_EVERY_S", 0.0)
+    stop_in_epoch(2, monkeypatch)
     assert runner.run(stack, store, InProcess()).stopped
-    assert store.checkpointed() == [[run.key for run in plan(stack, store)[0]]]
+    assert [store.checkpoint(run).epoch for run in stack] == [2, 2]
     monkeypatch.undo()
-    asked = []
-    monkeypatch.setattr(runner, "is_stopping", lambda: asked.append(1) and False)
-    assert runner.run(stack, store, InProcess()).finished == 2
-    assert len(asked) == 1  # the third epoch alone, which asks but once
+    spent = {run: store.checkpoint(run) for run in stack}
+    for checkpoint in spent.values():
+        checkpoint.load()
+    # First one of them, then the other: each goes on by itself.
     for run in stack:
-        assert store.find(run).outcome == whole.find(run).outcome
-    assert store.checkpointed() == []
+        assert runner.run([run], store, InProcess()).finished == 1
+        found, expected = store.find(run).outcome.metrics, whole.find(run).outcome
+        assert found == pytest.approx(dict(expected.metrics), rel=1e-4)
+        assert store.find(run).elapsed_s > spent[run].spent_before_s
+    assert not list((store.root / "checkpoints").iterdir())
+    assert not list((store.root / "progress").iterdir())
+
+
+def test_runs_that_were_stopped_come_first_and_with_their_like(store):
+    for run in STUDY[:1] + STUDY[4:5]:
+        store.checkpoint(run).save({"weights": torch.zeros(1)}, {"epoch": 2})
+    first, *rest = plan(STUDY, store)
+    assert set(first) == {STUDY[0], STUDY[4]}
+    assert set().union(*rest) == {STUDY[1], STUDY[2], STUDY[3], STUDY[5]}
+
+
+def test_workers_that_write_elsewhere_are_told(store, tmp_path):
+    class Elsewhere(InProcess):
+        def submit(self, task, _, *args):
+            return super().submit(task, str(tmp_path / "other"), *args)
+
+    with pytest.raises(ValueError, match="workers must write to the same store"):
+        runner.run([SMALL], store, Elsewhere())
+
+
+def test_a_store_is_meant_the_same_from_every_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    store = Store("store")
+    monkeypatch.chdir("/")
+    assert store.root == tmp_path / "store"
 
 
 def test_the_situation_tells_what_runs_and_how_far_it_is(store, tmp_path):

@@ -84,6 +84,34 @@ def test_collecting_again_writes_the_same(store):
     assert path.read_bytes() == first
 
 
+def test_collecting_less_throws_no_record_away(store, tmp_path):
+    for run in (RUN, OTHER):
+        store.save(record_of(run))
+    store.collect("pole", [RUN, OTHER], into=tmp_path)
+    kept = Store(tmp_path)
+    assert kept.collect("pole", [RUN]) == (tmp_path / "pole.jsonl", 1)
+    assert Store(tmp_path).has(OTHER)
+    store.save(record_of(RUN, elapsed_s=9.0))
+    store.collect("pole", [RUN], into=tmp_path)
+    assert Store(tmp_path).find(RUN).elapsed_s == 9.0
+    assert len((tmp_path / "pole.jsonl").read_text().splitlines()) == 2
+
+
+def test_what_a_killed_collection_left_is_not_read(store):
+    store.save(record_of(RUN))
+    (store.root / ".4242.partial.pole.jsonl").write_text('{"cut sho')
+    assert store.find(OTHER) is None
+    assert Store(store.root).has(RUN)
+
+
+def test_two_processes_do_not_take_a_stack_apart(store):
+    other_process = Store(store.root)
+    with store.claim([RUN]), other_process.claim([RUN, OTHER]) as theirs:
+        assert theirs == []
+    with store.claim([OTHER]), other_process.claim([RUN, OTHER]) as theirs:
+        assert theirs == [RUN]  # held apart already
+
+
 @pytest.mark.parametrize("line", ["no JSON", "{}", "[1]"])
 def test_a_damaged_collection_is_told(tmp_path, line):
     (tmp_path / "study.jsonl").write_text(line + "\n")
@@ -125,7 +153,7 @@ def test_what_is_claimed_is_not_claimed_again(store):
     with store.claim([RUN]) as mine:
         assert mine == [RUN]
         assert other_process.state(RUN).name == "running"
-        with other_process.claim([RUN, OTHER]) as theirs:
+        with other_process.claim([OTHER, RUN]) as theirs:
             assert theirs == [OTHER]
     assert other_process.state(RUN) == State("missing")
 
@@ -138,9 +166,10 @@ def test_what_has_a_record_is_not_claimed(store):
 
 def test_progress_is_told_to_other_processes(store):
     with store.claim([RUN, OTHER]) as mine:
-        store.report(mine, 0.42, 3.0)
+        store.report(mine, 0.42)
         assert Store(store.root).state(RUN) == State("running", "42%")
-        assert Store(store.root).progress([OTHER, RUN])["share"] == 0.42
+        assert Store(store.root).progress([OTHER, RUN]) == 0.42
+        assert Store(store.root).progress([RUN]) is None
 
 
 def hold(root: str, ready: str) -> None:
@@ -166,42 +195,52 @@ def test_a_process_that_is_killed_gives_up_its_claim(store, tmp_path):
 def test_forgetting_leaves_the_records(store):
     with store.claim([RUN]) as mine:
         store.save(record_of(RUN))
-        store.report(mine, 1.0, 1.0)
+        store.report(mine, 1.0)
         store.forget(mine)
     files = [path for path in store.root.rglob("*") if path.is_file()]
     assert [path.name for path in files] == [f"{RUN.key}.json"]
 
 
-def checkpoint_of(store, every_s=0.0):
-    checkpoint = store.checkpoint([RUN, OTHER], every_s=every_s)
-    checkpoint.runs = [RUN.key, OTHER.key]
-    return checkpoint
-
-
 def test_a_checkpoint_comes_back_as_it_was(store):
-    tensors = {"weights": torch.arange(5.0), "step": torch.tensor(3.0)}
-    checkpoint_of(store).save(tensors, {"epoch": 3})
-    found, notes = checkpoint_of(store).load()
-    assert notes["epoch"] == 3
+    tensors = {"weights": torch.arange(5.0), "n_steps": torch.tensor(3.0)}
+    store.checkpoint(RUN).save(tensors, {"epoch": 3})
+    found, notes = store.checkpoint(RUN).load()
+    assert notes == {"epoch": 3}
     assert all(torch.equal(found[name], tensors[name]) for name in tensors)
-    assert store.checkpointed() == [[RUN.key, OTHER.key]]
+    assert store.checkpoint(RUN).epoch == 3
+    assert store.checkpoint(OTHER).epoch == 0
 
 
-def test_a_checkpoint_is_saved_when_it_is_time_or_must_be(store):
-    checkpoint = checkpoint_of(store, every_s=3600.0)
-    checkpoint.save({"weights": torch.zeros(1)}, {"epoch": 1})
-    assert checkpoint.load() is None
-    checkpoint.must_save = lambda: True
-    checkpoint.save({"weights": torch.zeros(1)}, {"epoch": 2})
-    assert checkpoint.load()[1]["epoch"] == 2
+def test_a_checkpoint_is_due_when_it_is_time_or_must_be(store):
+    assert store.checkpoint(RUN, every_s=0.0).is_due()
+    assert not store.checkpoint(RUN, every_s=3600.0).is_due()
+    assert store.checkpoint(RUN, every_s=3600.0, must_save=lambda: True).is_due()
+
+
+def test_time_that_was_spent_before_a_stop_counts(store):
+    first = store.checkpoint(RUN, share=4)
+    first.started -= 100.0  # as if it had begun then
+    first.save({"weights": torch.zeros(1)}, {"epoch": 1})
+    second = store.checkpoint(RUN, share=2)
+    second.load()
+    second.started -= 10.0
+    assert 25 + 5 <= second.spent_s < 31
 
 
 def test_a_checkpoint_that_was_cut_short_is_none(store):
-    checkpoint_of(store).save({"weights": torch.zeros(100)}, {"epoch": 1})
+    store.checkpoint(RUN).save({"weights": torch.zeros(100)}, {"epoch": 1})
     (path,) = store.root.rglob("*.safetensors")
     path.write_bytes(path.read_bytes()[:50])
-    assert checkpoint_of(store).load() is None
-    assert store.checkpointed() == []
+    assert store.checkpoint(RUN).load() is None
+    assert store.checkpoint(RUN).epoch == 0
+
+
+def test_a_checkpoint_is_forgotten_with_the_record_and_not_before(store):
+    for run in (RUN, OTHER):
+        store.checkpoint(run).save({"weights": torch.zeros(1)}, {"epoch": 1})
+    store.save(record_of(RUN))
+    store.forget([RUN, OTHER])
+    assert (store.checkpoint(RUN).epoch, store.checkpoint(OTHER).epoch) == (0, 1)
 
 
 def full(*_: object, **__: object) -> None:
@@ -222,7 +261,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_no_half_record(store, monkeypatc
 def test_a_disk_that_is_full_for_a_checkpoint_says_so_too(store, monkeypatch):
     monkeypatch.setattr(store_module, "save_file", full)
     with pytest.raises(DiskFullError):
-        checkpoint_of(store).save({"weights": torch.zeros(1)}, {})
+        store.checkpoint(RUN).save({"weights": torch.zeros(1)}, {})
 
 
 def test_the_key_of_a_stack_does_not_depend_on_the_order():

@@ -20,14 +20,7 @@ class Desk:
     def __init__(self):
         self.shares = []
 
-    class checkpoint:
-        @staticmethod
-        def load():
-            return None
-
-        @staticmethod
-        def save(tensors, notes):
-            pass
+    checkpoints = ()
 
     def report(self, share):
         self.shares.append(share)
@@ -109,7 +102,8 @@ def test_networks_are_trained_and_measured():
     }
     assert first.metrics != second.metrics
     assert first.curves["epoch"] == [1, 2, 3]
-    assert desk.shares == [1 / 3, 2 / 3, 1]
+    assert desk.shares == [1 / 3, 2 / 3]
+    assert first.data_sha256 == dataset("diabetes").load().sha256
 
 
 def test_linear_regression_is_least_squares(diabetes):

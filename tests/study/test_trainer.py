@@ -1,5 +1,6 @@
 """The trainer against a plain loop: one network, autograd, torch's own Adam."""
 
+import json
 import math
 from itertools import pairwise
 
@@ -36,6 +37,7 @@ METHODS = [
     MDN(3),
     L2SoftmaxPerBin(n_bins=20, padding_in_bins=2.0),
     L2SoftmaxMean(n_bins=20, padding_in_bins=2.0),
+    L2SoftmaxMean(n_bins=20, padding_in_bins=5.0),
     L1SoftmaxMean(n_bins=20, padding_in_bins=2.0),
     Brier(n_bins=20, padding_in_bins=2.0),
     HLOneBin(n_bins=20, padding_in_bins=2.0),
@@ -180,31 +182,96 @@ def test_a_diverging_model_is_noted_and_harms_no_other(rows, test_rows):
 class Memory:
     """A checkpoint in memory."""
 
-    def __init__(self, stop_after=math.inf):
-        self.kept, self.stop_after = None, stop_after
+    def __init__(self):
+        self.kept = None
 
     def load(self):
         return self.kept
 
+    def is_due(self):
+        return True
+
     def save(self, tensors, notes):
-        self.kept = {k: v.clone() for k, v in tensors.items()}, dict(notes)
-        if notes["epoch"] == self.stop_after:
+        notes = json.loads(json.dumps(notes))
+        self.kept = {k: v.clone() for k, v in tensors.items()}, notes
+
+
+def stop_after(epoch):
+    def on_epoch(done):
+        if done == epoch:
             raise InterruptedError
+
+    return on_epoch
+
+
+def stopped(methods, rows, test_rows, epoch=2):
+    """Return the checkpoints of a training that was stopped."""
+    checkpoints = [Memory() for _ in methods]
+    with pytest.raises(InterruptedError):
+        trained(
+            methods,
+            rows,
+            test_rows,
+            checkpoints=checkpoints,
+            on_epoch=stop_after(epoch),
+        )
+    return checkpoints
 
 
 def test_a_training_that_was_stopped_goes_on_as_if_it_had_not_been(rows, test_rows):
     whole = trained(METHODS, rows, test_rows)
-    memory = Memory(stop_after=2)
-    with pytest.raises(InterruptedError):
-        trained(METHODS, rows, test_rows, checkpoint=memory)
     epochs = []
     resumed = trained(
-        METHODS, rows, test_rows, checkpoint=memory, on_epoch=epochs.append
+        METHODS,
+        rows,
+        test_rows,
+        checkpoints=stopped(METHODS, rows, test_rows),
+        on_epoch=epochs.append,
     )
-    assert epochs == [3, 4]
+    assert epochs == [3]  # and the fourth, which is the last
     # The same products in the same order: equal to the last bit.
     assert [fit.metrics for fit in resumed] == [fit.metrics for fit in whole]
     assert [fit.curves for fit in resumed] == [fit.curves for fit in whole]
+
+
+def test_a_network_goes_on_in_other_company(rows, test_rows):
+    whole = trained(METHODS, rows, test_rows)
+    checkpoints = stopped(METHODS, rows, test_rows)
+    some = [13, 2, 5]
+    epochs = []
+    resumed = trained(
+        [METHODS[i] for i in some],
+        rows,
+        test_rows,
+        checkpoints=[checkpoints[i] for i in some],
+        on_epoch=epochs.append,
+    )
+    assert epochs == [3]
+    for i, fit in zip(some, resumed, strict=True):
+        assert fit.metrics == pytest.approx(whole[i].metrics, rel=1e-10)
+
+
+def test_networks_of_different_epochs_begin_again(rows, test_rows):
+    two = METHODS[:2]
+    first = stopped(two, rows, test_rows, epoch=1)
+    second = stopped(two, rows, test_rows, epoch=2)
+    epochs = []
+    resumed = trained(
+        two,
+        rows,
+        test_rows,
+        checkpoints=[first[0], second[1]],
+        on_epoch=epochs.append,
+    )
+    assert epochs == [1, 2, 3]
+    whole = trained(two, rows, test_rows)
+    assert [fit.metrics for fit in resumed] == [fit.metrics for fit in whole]
+
+
+def test_a_finished_training_is_not_asked_to_stop(rows, test_rows):
+    epochs = []
+    trained([L2()], rows, test_rows, on_epoch=epochs.append)
+    assert epochs == [1, 2, 3]
 
 
 def test_curves_end_with_the_metrics(rows, test_rows):

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from histreg._checks import check_choice
 from histreg.report.figures import BLUE, GREY, ORANGE
 from histreg.report.study_tables import in_paper
+from histreg.study.catalogue import EXPERIMENTS
 from histreg.study.datasets import dataset
 from histreg.study.measurements import Measurement
 from histreg.study.methods import HLUniform
@@ -30,19 +31,18 @@ WIDTHS = (0.8, 1.6, 2.6)  # of lines whose order matters, so that grey print tel
 
 
 def figure_of(name: str, records: Sequence[Record]) -> Figure:
-    """Return the figure of an experiment.
+    """Return the figure of an experiment; one of somebody's own has that of all errors.
 
     Parameters
     ----------
     name : str
-        One of `FIGURES`.
     records : sequence of Record
         As many as there are; without any it is refused.
     """
-    check_choice("figure", name, FIGURES)
+    check_choice("figure", name, EXPERIMENTS)
     if not records:
         raise ValueError(f"the figure {name} must have records, got none yet")
-    return FIGURES[name](records)
+    return FIGURES.get(name, projected)(records)
 
 
 def sines(records: Sequence[Record]) -> Figure:
@@ -111,7 +111,7 @@ def overall_validation(records: Sequence[Record]) -> Figure:
 
 
 def projected(records: Sequence[Record]) -> Figure:
-    """Return the same without a choice."""
+    """Return the same of all settings."""
     return _dots(settings_of(records))
 
 

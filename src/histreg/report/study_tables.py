@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from histreg._checks import check_choice
 from histreg.report.printed import PrintedTable
+from histreg.study.catalogue import EXPERIMENTS
 from histreg.study.datasets import dataset
 from histreg.study.measurements import Measurement
 from histreg.study.paper import published, published_data
-from histreg.study.runs import Record
+from histreg.study.runs import Record, Run
 from histreg.study.sine_curves import best_rates
 from histreg.study.statistics import (
     METRICS,
@@ -27,9 +30,13 @@ UNMATCHED = "l2+Softmax"  # of the paper: which of our losses it was cannot be t
 
 
 def tables_of(
-    name: str, records: Sequence[Record], metrics: Sequence[str] = METRICS
+    name: str,
+    records: Sequence[Record],
+    metrics: Sequence[str] = METRICS,
+    *,
+    runs: Sequence[Run] = (),
 ) -> list[PrintedTable]:
-    """Return the tables of an experiment.
+    """Return the tables of an experiment; one of somebody's own has that of all errors.
 
     Parameters
     ----------
@@ -39,9 +46,26 @@ def tables_of(
         As many as there are.
     metrics : sequence of str
         Columns of the tables of errors.
+    runs : sequence of Run
+        All that the experiment has: what is not finished is told below each table.
     """
-    check_choice("table", name, TABLES)
-    return TABLES[name](records, metrics)
+    check_choice("table", name, EXPERIMENTS)
+    table = TABLES.get(name) or errors(EXPERIMENTS[name].title)
+    note = _unfinished(runs, records)
+    return [
+        replace(each, notes=[*each.notes, note] if note else each.notes)
+        for each in table(records, metrics)
+    ]
+
+
+def _unfinished(runs: Sequence[Run], records: Sequence[Record]) -> str:
+    """Return how many runs have no record, by method; nothing if all have one."""
+    left = {*runs} - {record.run for record in records}
+    if not left:
+        return ""
+    names = Counter(str(run.facet("method") or run.label) for run in left)
+    told = ", ".join(f"{name} {n}" for name, n in sorted(names.items()))
+    return f"Not finished: {len(left)} of {len(runs)} runs ({told})."
 
 
 def overall(records: Sequence[Record], metrics: Sequence[str]) -> list[PrintedTable]:
@@ -93,7 +117,9 @@ def _errors_tables(
         has_paper = any(in_paper(each, metrics[0]) for each in of_set)
         for metric in metrics:
             header += [metric, "paper", "apart"] if has_paper else [metric]
-        rows = [_row(each, metrics, has_paper=has_paper) for each in of_set]
+        counts = {e.estimates[m].n for e in of_set for m in metrics if m in e.estimates}
+        most = max(counts, default=0)
+        rows = [_row(each, metrics, most, has_paper=has_paper) for each in of_set]
         likely = [
             i
             for i, each in enumerate(of_set, start=1)
@@ -102,7 +128,6 @@ def _errors_tables(
         if likely and has_paper:
             rows.insert(likely[-1], _unmatched(name, metrics))
         data = dataset(name)
-        counts = {e.estimates[m].n for e in of_set for m in metrics if m in e.estimates}
         notes = [f"Mean ± standard error over {_seeds(counts)}."]
         if has_paper:
             notes.append(
@@ -128,9 +153,11 @@ def _errors_tables(
 
 
 def _row(
-    setting: Setting, metrics: Sequence[str], *, has_paper: bool
+    setting: Setting, metrics: Sequence[str], most: int, *, has_paper: bool
 ) -> tuple[str, ...]:
-    cells = [setting.label]
+    n_seeds = max((each.n for each in setting.estimates.values()), default=0)
+    is_short = n_seeds + setting.n_diverged < most
+    cells = [setting.label + (f", {_seeds({n_seeds})}" if is_short else "")]
     for metric in metrics:
         ours = setting.estimates.get(metric)
         paper = in_paper(setting, metric)

@@ -36,7 +36,7 @@ class Adam:
             "mean_square": torch.zeros_like(weights),
             "n_steps": torch.zeros(()),
         }
-        """All that a training needs to go on; tensors are replaced as they are."""
+        """All that a training needs to go on."""
 
     def step(self) -> None:
         """Change the weights by their gradients."""

@@ -1,4 +1,4 @@
-"""The catalogue: every table and figure of the paper as a named tuple of runs."""
+"""The catalogue: tables and figures of the paper as named tuples of runs."""
 
 from __future__ import annotations
 
@@ -246,4 +246,9 @@ def selected(
         if epochs is not None and isinstance(run, TabularRun) and run.hidden:
             run = replace(run, epochs=epochs)
         chosen.append(run)
+    is_used = any(isinstance(run, TabularRun) for run in chosen)
+    if epochs is not None and chosen and not is_used:
+        raise ValueError(
+            "--epochs must be for networks on data sets, of which there are none here"
+        )
     return tuple(chosen)

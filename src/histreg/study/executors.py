@@ -12,9 +12,10 @@ import signal
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from typing import Any, Self
 
 from histreg._checks import check_count
@@ -47,6 +48,10 @@ class Pool(ABC):
         """Ask the tasks at work to end soon, and drop the others."""
 
     @abstractmethod
+    def kill(self) -> None:
+        """End the tasks at work at once."""
+
+    @abstractmethod
     def close(self) -> None:
         """Let go of the workers."""
 
@@ -73,6 +78,9 @@ class InProcess(Pool):
 
     def stop(self) -> None:
         """Do nothing: no task is at work outside of `submit`."""
+
+    def kill(self) -> None:
+        """Do nothing, for the same reason."""
 
     def close(self) -> None:
         """Do nothing: there is no worker."""
@@ -106,18 +114,24 @@ class Processes(Pool):
 
     def submit(self, task: Callable[..., Any], *args: Any) -> Future[Any]:
         """Hand a task to a worker; a broken pool is replaced first."""
-        try:
-            inner = self._executor.submit(task, *args)
-        except BrokenProcessPool:
-            self._executor.shutdown(wait=False)
-            self._executor = self._start()
-            inner = self._executor.submit(task, *args)
+        with _deaf():
+            try:
+                inner = self._executor.submit(task, *args)
+            except BrokenProcessPool:
+                self._executor.shutdown(wait=False)
+                self._executor = self._start()
+                inner = self._executor.submit(task, *args)
         return _translated(inner, BrokenProcessPool)
 
     def stop(self) -> None:
         """Set the event that workers look at after each epoch."""
         self._event.set()
         self._executor.shutdown(wait=False, cancel_futures=True)
+
+    def kill(self) -> None:
+        """Kill the workers; their claims are given up by that."""
+        for process in multiprocessing.active_children():
+            process.kill()
 
     def close(self) -> None:
         """Wait for the workers to end."""
@@ -174,6 +188,9 @@ class DaskCluster(Pool):
         """Drop what has not begun; what has, goes on and is kept by its worker."""
         self._executor.shutdown(wait=False, cancel_futures=True)
 
+    def kill(self) -> None:
+        """Do nothing: what has begun is the scheduler's."""
+
     def close(self) -> None:
         """Leave the scheduler, or end the cluster that was started."""
         self._client.close()
@@ -225,6 +242,22 @@ def _translated(inner: Future[Any], lost: type[BaseException]) -> Future[Any]:
 
     inner.add_done_callback(settle)
     return outer
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Ignore Ctrl-C for a moment: processes that are started inherit it.
+
+    Only a main thread may; elsewhere a worker is deaf once it has begun.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _become_worker(event: Any, parent: int) -> None:

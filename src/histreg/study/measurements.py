@@ -210,7 +210,6 @@ def bound_example(name: str, workplace: Workplace) -> Outcome:  # noqa: ARG001
             "squared difference": (4 * (1 - epsilon) ** 2).tolist(),
             "Pinsker": (4 * kl / 2).tolist(),
             "Bretagnolle-Huber": (4 * -torch.expm1(-kl)).tolist(),
-            "bound": theory.prediction_bound(kl, low=-1.0, high=1.0).tolist(),
         },
     )
 

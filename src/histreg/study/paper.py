@@ -6,12 +6,9 @@ import csv
 import functools
 from importlib.resources import files
 
+from histreg.study.datasets import DATASETS
 from histreg.study.statistics import Estimate
 
-TITLES = {"ct": "CT Position", "song": "Song Year", "bike": "Bike Sharing"} | {
-    "pole": "Pole"
-}
-"""What the paper calls the data sets that it has."""
 TABLES = ("overall", "discretisation_appendix")
 """The tables of the common protocol; where both have a number, it is the same."""
 
@@ -43,11 +40,12 @@ def published(dataset: str, method: str, metric: str) -> Estimate | None:
     >>> published("pole", "HL-Gauss", "test MAE")
     Estimate(mean=0.714, se=0.024, n=5)
     """
-    return _published().get((TITLES.get(dataset, ""), method, metric))
+    data = DATASETS.get(dataset)
+    return None if data is None else _published().get((data.title, method, metric))
 
 
 def published_data() -> dict[str, dict[str, str]]:
     """Return the paper's Table 5 by the names of the data sets, with our remarks."""
     text = files("histreg.study").joinpath("paper_datasets.csv").read_text()
-    names = {title: name for name, title in TITLES.items()}
+    names = {data.title: name for name, data in DATASETS.items()}
     return {names[row["dataset"]]: row for row in csv.DictReader(text.splitlines())}

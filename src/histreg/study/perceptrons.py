@@ -87,6 +87,20 @@ class Weights:
         hidden = [(weight[i], bias[i]) for weight, bias in self.hidden]
         return [(weight[i], bias[i]), *hidden, head]
 
+    def vector_of(self, i: int) -> Tensor:
+        """Return a copy of all weights of a model as one vector."""
+        return torch.cat([part.flatten() for part in self._parts_of(i)])
+
+    def put(self, i: int, vector: Tensor) -> None:
+        """Write what `vector_of` returned."""
+        parts = self._parts_of(i)
+        lengths = [part.numel() for part in parts]
+        for part, values in zip(parts, vector.split(lengths), strict=True):
+            part.copy_(values.view(part.shape))
+
+    def _parts_of(self, i: int) -> list[Tensor]:
+        return [part for layer in self.of_model(i) for part in layer]
+
 
 class _Buffers:
     """Where the results of a batch of some size go."""
@@ -175,7 +189,7 @@ class Perceptrons:
 
     def clip(self, i: int, largest: float) -> None:
         """Scale the gradient of the i-th model down to this norm, all layers as one."""
-        parts = [part for layer in self.gradients.of_model(i) for part in layer]
+        parts = self.gradients._parts_of(i)
         norm = torch.stack([part.norm() for part in parts]).norm()
         # Not clamped from below: a gradient that is not finite stays so, and is seen.
         scale = (largest / norm).clamp(max=1.0)

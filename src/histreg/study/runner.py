@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -9,6 +11,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import groupby, pairwise
+from pathlib import Path
 
 import torch
 
@@ -35,8 +38,6 @@ class Done:
 
     finished: tuple[str, ...] = ()  # keys
     failed: tuple[str, ...] = ()
-    elsewhere: tuple[str, ...] = ()
-    """Held by another process, or finished by one in the meantime."""
     stopped: bool = False
 
 
@@ -69,25 +70,25 @@ class Situation:
 def plan(runs: Iterable[Run], store: Store) -> list[Stack]:
     """Return the runs that have no record, as stacks to compute one after another.
 
-    A stack that was stopped in training comes first and keeps its company, so that its
-    checkpoint serves. The longest of the others come first, so that no core idles at
-    the end.
+    Runs that were stopped in training go on with those of the same epoch, and come
+    first. The longest of the others come first, so that no core idles at the end.
     """
-    missing = {run.key: run for run in runs if not store.has(run)}
+    missing = [run for run in runs if not store.has(run)]
+    epochs = {run: store.checkpoint(run).epoch for run in missing}
+
+    def company(run: Run) -> tuple[str, int]:
+        return repr(run.stack), epochs[run]
+
     stacks: list[Stack] = []
-    for keys in store.checkpointed():
-        if all(key in missing for key in keys):
-            stacks.append(tuple(missing.pop(key) for key in keys))
-    rest: list[Stack] = []
-    ordered = sorted(missing.values(), key=lambda run: (repr(run.stack), run.label))
-    for _, same in groupby(ordered, key=lambda run: repr(run.stack)):
+    ordered = sorted(missing, key=lambda run: (company(run), run.label))
+    for _, same in groupby(ordered, key=company):
         together = list(same)
         n_stacks = -(-len(together) // together[0].largest_stack)
         # Of about equal size: 13 runs are 6 and 7, not 12 and 1. Neighbours stay
         # together: methods of like names have like losses, which are computed as one.
         cuts = [len(together) * i // n_stacks for i in range(n_stacks + 1)]
-        rest += [tuple(together[a:b]) for a, b in pairwise(cuts)]
-    return stacks + sorted(rest, key=expected_s, reverse=True)
+        stacks += [tuple(together[a:b]) for a, b in pairwise(cuts)]
+    return sorted(stacks, key=lambda s: (epochs[s[0]] == 0, -expected_s(s)))
 
 
 def expected_s(stack: Stack) -> float:
@@ -114,21 +115,30 @@ class _Workplace:
 
     def __init__(self, store: Store, stack: Sequence[Run], data_dir: str | None):
         self.store, self.stack, self.data_dir = store, stack, data_dir
-        self.checkpoint = store.checkpoint(stack, every_s=CHECKPOINT_EVERY_S)
-        self.checkpoint.runs = [run.key for run in stack]
-        self.checkpoint.must_save = is_stopping
-        self.started = self.reported = time.monotonic()
+        self.checkpoints = [
+            store.checkpoint(
+                run,
+                every_s=CHECKPOINT_EVERY_S,
+                must_save=is_stopping,
+                share=len(stack),
+            )
+            for run in stack
+        ]
+        self.reported = -math.inf
+        self.report(0.0)
 
     def report(self, share: float) -> None:
         now = time.monotonic()
         if now - self.reported >= REPORT_EVERY_S:
             self.reported = now
-            self.store.report(self.stack, share, now - self.started)
+            self.store.report(self.stack, share)
         if is_stopping():
             raise StoppedError
 
 
-def work(root: str, stack: Stack, data_dir: str | None) -> Done:
+def work(
+    root: str, stack: Stack, data_dir: str | None, modules: Sequence[str] = ()
+) -> Done:
     """Compute a stack and keep its records: what a worker does.
 
     Runs that another process holds are left to it. An error is written down for each
@@ -137,34 +147,34 @@ def work(root: str, stack: Stack, data_dir: str | None) -> Done:
     torch.set_num_threads(1)
     store = Store(root)
     with store.claim(stack) as mine:
-        elsewhere = tuple(run.key for run in stack if run not in mine)
-        keys = tuple(run.key for run in mine)
         if not mine:
-            return Done(elsewhere=elsewhere)
-        workplace = _Workplace(store, mine, data_dir)
-        store.report(mine, 0.0, 0.0)
+            return Done()
+        keys = tuple(run.key for run in mine)
         # Weights of units that are switched off fade to numbers too small to be fast.
         torch.set_flush_denormal(True)
         try:
-            started = time.monotonic()
+            for module in modules:  # a person's own data sets
+                importlib.import_module(module)
+            workplace = _Workplace(store, mine, data_dir)
             outcomes = type(mine[0]).compute(mine, workplace)
-            elapsed_s = (time.monotonic() - started) / len(mine)
             finished = datetime.now(UTC).isoformat(timespec="seconds")
             where = environment() | {"stack_size": len(mine)}
-            for run, outcome in zip(mine, outcomes, strict=True):
-                store.save(Record(run, outcome, where, elapsed_s, finished))
+            for run, outcome, kept in zip(
+                mine, outcomes, workplace.checkpoints, strict=True
+            ):
+                store.save(Record(run, outcome, where, kept.spent_s, finished))
         except StoppedError:
-            return Done(elsewhere=elsewhere, stopped=True)
+            return Done(stopped=True)
         except DiskFullError:
             raise
         except Exception as error:
             for run in mine:
                 store.fail(run, error)
-            return Done(failed=keys, elsewhere=elsewhere)
+            return Done(failed=keys)
         finally:
             torch.set_flush_denormal(False)
-        store.forget(mine)
-        return Done(finished=keys, elsewhere=elsewhere)
+            store.forget(mine)
+        return Done(finished=keys)
 
 
 def run(
@@ -173,6 +183,7 @@ def run(
     pool: Pool,
     *,
     data_dir: str | None = None,
+    modules: Sequence[str] = (),
     on_change: Callable[[Situation], None] | None = None,
 ) -> Summary:
     """Compute all runs that have no record yet.
@@ -185,16 +196,20 @@ def run(
         Of workers, see `histreg.study.executors`.
     data_dir : str, optional
         Where data sets are looked for first.
+    modules : sequence of str
+        To be imported by the workers too, for data sets of one's own.
     on_change : callable, optional
         Told now and then how things stand.
 
     Returns
     -------
     Summary
-        Stopped if Ctrl-C was pressed: stacks at work have written checkpoints.
+        Stopped if Ctrl-C was pressed: networks in training are in checkpoints.
     """
     wanted = list({run.key: run for run in runs}.values())
-    shift = _Shift(store, pool, data_dir, on_change)
+    if data_dir is not None:
+        data_dir = str(Path(data_dir).absolute())
+    shift = _Shift(store, pool, (data_dir, tuple(modules)), on_change)
     todo = [run for run in wanted if not store.has(run)]
     shift.summary.already = len(wanted) - len(todo)
     shift.situation.n_runs = len(todo)
@@ -208,6 +223,11 @@ def run(
             and not store.has(run)
             and not store.is_claimed(run)
         ]
+        if any(run.key in shift.finished for run in todo):
+            raise ValueError(
+                f"workers must write to the same store as this command, {store.root}, "
+                "but what they finished is not in it"
+            )
     left = [run for run in wanted if not store.has(run) and run.key not in shift.failed]
     shift.summary.elsewhere = 0 if shift.summary.stopped else len(left)
     return shift.summary
@@ -220,14 +240,15 @@ class _Shift:
         self,
         store: Store,
         pool: Pool,
-        data_dir: str | None,
+        options: tuple[object, ...],
         on_change: Callable[[Situation], None] | None,
     ) -> None:
-        self.store, self.pool, self.data_dir = store, pool, data_dir
+        self.store, self.pool, self.options = store, pool, options
         self.on_change = on_change
         self.summary = Summary()
         self.situation = Situation(total_s=0.0)
         self.failed: set[str] = set()
+        self.finished: set[str] = set()
         self.at_work: dict[Future[Done], Stack] = {}
         self.waiting: list[Stack] = []
         self.suspects: list[Stack] = []
@@ -249,7 +270,11 @@ class _Shift:
         except KeyboardInterrupt:
             self.summary.stopped = True
             self.pool.stop()
-            wait(self.at_work)
+            try:
+                wait(self.at_work)
+            except KeyboardInterrupt:  # twice: at once, then
+                self.pool.kill()
+                return
             for future in list(self.at_work):
                 self._settle(future)
 
@@ -261,7 +286,7 @@ class _Shift:
             self._start(self.suspects.pop(0))
 
     def _start(self, stack: Stack) -> None:
-        future = self.pool.submit(work, str(self.store.root), stack, self.data_dir)
+        future = self.pool.submit(work, str(self.store.root), stack, *self.options)
         self.at_work[future] = stack
 
     def _settle(self, future: Future[Done]) -> None:
@@ -280,6 +305,7 @@ class _Shift:
             done = Done(failed=tuple(each.key for each in stack))
         self.situation.done_s += expected_s(stack)
         self.failed |= set(done.failed)
+        self.finished |= set(done.finished)
         self.summary.finished += len(done.finished)
         self.summary.failed += len(done.failed)
         self.summary.stopped |= done.stopped
@@ -290,9 +316,8 @@ class _Shift:
         partly_s = 0.0
         running = []
         for stack in self.at_work.values():
-            told = self.store.progress(stack)
-            if told:
-                share = float(told["share"])
+            share = self.store.progress(stack)
+            if share is not None:
                 partly_s += share * expected_s(stack)
                 running.append((stack_label(stack), len(stack), share))
         now = replace(

@@ -22,8 +22,8 @@ class Workplace(Protocol):
     """Where data sets are looked for first."""
 
     @property
-    def checkpoint(self) -> Checkpoint:
-        """Where it may keep what it has, should it be stopped."""
+    def checkpoints(self) -> Sequence[Checkpoint]:
+        """Where each run may keep what it has, should it be stopped."""
 
     def report(self, share: float) -> None:
         """Tell which share is done; raises if the work is to stop."""
@@ -41,11 +41,14 @@ class Outcome:
         Lists of numbers by name.
     diverged_at : int, optional
         The epoch or iteration in which it left the finite numbers.
+    data_sha256 : str, optional
+        Of the data that it was computed from.
     """
 
     metrics: Mapping[str, float] = field(default_factory=dict)
     curves: Mapping[str, Any] = field(default_factory=dict)
     diverged_at: int | None = None
+    data_sha256: str | None = None
 
 
 class Run(ABC):
@@ -122,7 +125,7 @@ def _described(thing: object, *, defaults: bool = True) -> dict[str, Any]:
         if not defaults and each.default is not MISSING and value == each.default:
             continue
         if isinstance(value, Method):
-            value = {"name": value.name, **_described(value, defaults=defaults)}
+            value = value.to_json(defaults=defaults)
         elif isinstance(value, tuple):
             value = list(value)
         described[each.name] = value
@@ -162,6 +165,7 @@ class Record:
             "metrics": dict(self.outcome.metrics),
             "curves": dict(self.outcome.curves),
             "diverged_at": self.outcome.diverged_at,
+            "data_sha256": self.outcome.data_sha256,
             "environment": dict(self.environment),
             "elapsed_s": self.elapsed_s,
             "finished": self.finished,
@@ -175,7 +179,12 @@ class Record:
                 f"the record of {run.label} must be of format {FORMAT} or older, got "
                 f"{found['format']}: it was written by a newer histreg"
             )
-        outcome = Outcome(found["metrics"], found["curves"], found["diverged_at"])
+        outcome = Outcome(
+            found["metrics"],
+            found["curves"],
+            found["diverged_at"],
+            found.get("data_sha256"),  # the first records had none
+        )
         return cls(
             run, outcome, found["environment"], found["elapsed_s"], found["finished"]
         )

@@ -7,10 +7,11 @@ A store is a folder::
     failures/<key>.json                      why a run could not be computed
     claims/<key>.lock                        held while a run is being computed
     progress/<stack>.json                    how far a stack is
-    checkpoints/<stack>.safetensors          a stack in training
+    checkpoints/<key>.safetensors            a network in training
 
 Claims are locks of the operating system, so a process that is killed gives them up.
-Several processes, or machines with a common file system, may work on one store.
+What it told of its progress stays, but means nothing without a claim. Several
+processes, or machines with a common file system, may work on one store.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+import math
 import os
 import socket
 import time
 import traceback
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -38,6 +40,7 @@ from histreg.files import whole
 from histreg.study.runs import Record, Run
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
+GLANCE_S = 0.2  # far longer than it takes to see whether a lock is free
 
 
 class DiskFullError(OSError):
@@ -69,7 +72,8 @@ class Store:
     """
 
     def __init__(self, root: str | Path) -> None:
-        self.root = Path(root)
+        # Absolute, so that workers in other folders mean the same.
+        self.root = Path(root).absolute()
         if self.root.exists() and not self.root.is_dir():
             raise ValueError(f"the store must be a folder, got file {self.root}")
         self._collected: dict[str, dict[str, Any]] | None = None
@@ -103,8 +107,7 @@ class Store:
         """Write a record, whole or not at all."""
         path = self._record_path(record.run)
         self._write(path, json.dumps(record.to_json(), indent=1))
-        with suppress(FileNotFoundError):
-            self._failure_path(record.run).unlink()
+        self._failure_path(record.run).unlink(missing_ok=True)
 
     def fail(self, run: Run, error: BaseException) -> None:
         """Write down why a run could not be computed."""
@@ -126,8 +129,8 @@ class Store:
             return State("done")
         if self.is_claimed(run):
             return State("running", self._progress_of(run))
-        with suppress(FileNotFoundError, json.JSONDecodeError):
-            failure = json.loads(self._failure_path(run).read_text())
+        failure = _read(self._failure_path(run))
+        if failure is not None:
             return State("failed", failure["reason"])
         return State("missing")
 
@@ -136,26 +139,38 @@ class Store:
     ) -> tuple[Path, int]:
         """Write the records of these runs into one file, one a line.
 
-        Returns the file, in the store or in another folder, and how many they are.
+        What the file has of other runs stays in it: a record is never thrown away.
+        Returns the file, in the store or in another folder, and how many of these
+        runs are in it.
         """
-        records = sorted(self.records(runs), key=lambda r: (r.run.folder, r.run.label))
-        lines = [json.dumps(record.to_json()) for record in records]
         path = (into or self.root) / f"{name}.jsonl"
-        self._write(path, "".join(f"{line}\n" for line in lines))
-        return path, len(lines)
+        lines = _lines_of(path) if path.exists() else {}
+        found = {record.run.key: record.to_json() for record in self.records(runs)}
+        lines |= found
+        ordered = sorted(
+            lines.values(), key=lambda line: (json.dumps(line["run"]), line["key"])
+        )
+        self._write(path, "".join(f"{json.dumps(line)}\n" for line in ordered))
+        return path, len(found)
 
     # Claims and progress
 
     @contextmanager
-    def claim(self, runs: Sequence[Run]) -> Iterator[list[Run]]:
-        """Hold those of these runs that nobody holds and nobody has computed."""
+    def claim(self, stack: Sequence[Run]) -> Iterator[list[Run]]:
+        """Hold those runs of a stack that nobody holds and nobody has computed.
+
+        Whoever has the first has them all: two processes that plan the same stack do
+        not take it apart.
+        """
         with ExitStack() as held:
-            mine = []
-            for run in runs:
-                lock = self._lock(run)
+            mine: list[Run] = []
+            for i, run in enumerate(stack):
                 try:
-                    held.enter_context(lock.acquire(timeout=0))
+                    # Somebody may hold it for a moment, only to see if he can.
+                    held.enter_context(self._lock(run).acquire(timeout=GLANCE_S))
                 except Timeout:
+                    if i == 0:
+                        break
                     continue
                 # Another process may have finished it a moment ago.
                 if not self._record_path(run).exists():
@@ -172,45 +187,35 @@ class Store:
         except Timeout:
             return True
 
-    def report(self, runs: Sequence[Run], share: float, elapsed_s: float) -> None:
+    def report(self, stack: Sequence[Run], share: float) -> None:
         """Tell other processes how far a stack is."""
         told = {
-            "runs": [run.key for run in runs],
+            "runs": [run.key for run in stack],
             "share": share,
-            "elapsed_s": elapsed_s,
             "host": socket.gethostname(),
             "process": os.getpid(),
         }
-        self._write(self._progress_path(runs), json.dumps(told))
+        self._write(self._progress_path(stack), json.dumps(told))
 
-    def forget(self, runs: Sequence[Run]) -> None:
-        """Delete what was kept of a stack while it was computed."""
-        self._progress_path(runs).unlink(missing_ok=True)
-        self._checkpoint_path(runs).unlink(missing_ok=True)
-        for run in runs:
-            self._lock_path(run).unlink(missing_ok=True)
+    def progress(self, stack: Sequence[Run]) -> float | None:
+        """Return the share of a stack that was last reported, if any was."""
+        told = _read(self._progress_path(stack))
+        return None if told is None else float(told["share"])
 
-    def progress(self, runs: Sequence[Run]) -> Mapping[str, Any]:
-        """Return what was last reported of a stack; empty if nothing was."""
-        try:
-            told = json.loads(self._progress_path(runs).read_text())
-        except (FileNotFoundError, json.JSONDecodeError):
-            return {}
-        return dict(told)
+    def forget(self, stack: Sequence[Run]) -> None:
+        """Delete what was told of a stack, and what is no longer needed of its runs."""
+        self._progress_path(stack).unlink(missing_ok=True)
+        for run in stack:
+            if self._record_path(run).exists():
+                self.checkpoint(run).path.unlink(missing_ok=True)
+                self._lock_path(run).unlink(missing_ok=True)
 
     # Checkpoints
 
-    def checkpoint(self, runs: Sequence[Run], *, every_s: float) -> StackCheckpoint:
-        """Return where a stack in training is kept."""
-        return StackCheckpoint(self, self._checkpoint_path(runs), every_s)
-
-    def checkpointed(self) -> list[list[str]]:
-        """Return the keys of the runs of each stack that was stopped in training."""
-        found = []
-        for path in sorted((self.root / "checkpoints").glob("*.safetensors")):
-            with suppress(SafetensorError, OSError), safe_open(path, "pt") as file:
-                found.append(json.loads(file.metadata()["notes"])["runs"])
-        return found
+    def checkpoint(self, run: Run, **options: Any) -> RunCheckpoint:
+        """Return where a run is kept while it is computed; see `RunCheckpoint`."""
+        path = self.root / "checkpoints" / f"{run.key}.safetensors"
+        return RunCheckpoint(path, **options)
 
     # Paths
 
@@ -223,11 +228,8 @@ class Store:
     def _lock_path(self, run: Run) -> Path:
         return self.root / "claims" / f"{run.key}.lock"
 
-    def _progress_path(self, runs: Sequence[Run]) -> Path:
-        return self.root / "progress" / f"{stack_key(runs)}.json"
-
-    def _checkpoint_path(self, runs: Sequence[Run]) -> Path:
-        return self.root / "checkpoints" / f"{stack_key(runs)}.safetensors"
+    def _progress_path(self, stack: Sequence[Run]) -> Path:
+        return self.root / "progress" / f"{stack_key(stack)}.json"
 
     def _lock(self, run: Run) -> FileLock:
         path = self._lock_path(run)
@@ -239,25 +241,20 @@ class Store:
         """Return the records of the collected files by key, read once."""
         if self._collected is None:
             self._collected = {}
-            for path in sorted(self.root.glob("*.jsonl")):
-                for number, line in enumerate(path.read_text().splitlines(), 1):
-                    try:
-                        found = json.loads(line)
-                        self._collected[found["key"]] = found
-                    except (json.JSONDecodeError, KeyError, TypeError) as error:
-                        raise ValueError(
-                            f"{path} must have a record in every line, line {number} "
-                            "is none"
-                        ) from error
+            for path in _shown_files(self.root, "*.jsonl"):
+                self._collected |= _lines_of(path)
         return self._collected
 
     def _progress_of(self, run: Run) -> str:
-        for path in (self.root / "progress").glob("*.json"):
-            with suppress(FileNotFoundError, json.JSONDecodeError):
-                told = json.loads(path.read_text())
-                if run.key in told["runs"]:
-                    return f"{told['share']:.0%}"
-        return ""
+        """Return the share of a run that is claimed, by the newest that tells of it."""
+        files = _shown_files(self.root / "progress", "*.json")
+        told = [(path.stat().st_mtime, _read(path)) for path in files]
+        shares = [
+            (when, each["share"])
+            for when, each in told
+            if each is not None and run.key in each["runs"]
+        ]
+        return f"{max(shares)[1]:.0%}" if shares else ""
 
     def _write(self, path: Path, text: str) -> None:
         with _room():
@@ -266,45 +263,108 @@ class Store:
                 partial.write_text(text)
 
 
-class StackCheckpoint:
-    """Where a stack in training is kept; it is saved now and then."""
+class RunCheckpoint:
+    """Where a run is kept while it is computed.
 
-    def __init__(self, store: Store, path: Path, every_s: float) -> None:
-        self.path = path
-        self.every_s = every_s
-        self.saved = time.monotonic()
-        self.runs: list[str] = []
-        self.store = store
-        self.must_save = lambda: False
-        """Whether to save now, however recent the last one is."""
+    Parameters
+    ----------
+    path : Path
+    every_s : float
+        Seconds between two savings.
+    must_save : callable, optional
+        Whether to save now, however recent the last one is.
+    share : int
+        Of how many runs that are computed together it is one: its part of the time.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        every_s: float = math.inf,
+        must_save: Callable[[], bool] = lambda: False,
+        share: int = 1,
+    ) -> None:
+        self.path, self.every_s, self.must_save = path, every_s, must_save
+        self.share = share
+        self.started = self.saved = time.monotonic()
+        self.spent_before_s = 0.0
+
+    @property
+    def spent_s(self) -> float:
+        """Seconds of one core that went into the run, in this process and before."""
+        return self.spent_before_s + (time.monotonic() - self.started) / self.share
+
+    @property
+    def epoch(self) -> int:
+        """The epochs that are done; 0 if there is no whole checkpoint."""
+        found = self._notes()
+        return 0 if found is None else int(found["epoch"])
 
     def load(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
         """Return tensors and notes, if a whole checkpoint is there."""
-        try:
-            with safe_open(self.path, "pt") as file:
-                notes = json.loads(file.metadata()["notes"])
-                names = file.keys()
-                return {name: file.get_tensor(name) for name in names}, notes
-        except (FileNotFoundError, SafetensorError):
+        notes = self._notes()
+        if notes is None:
             return None
+        self.spent_before_s = notes.pop("spent_s")
+        with safe_open(self.path, "pt") as file:
+            names = file.keys()
+            return {name: file.get_tensor(name) for name in names}, notes
+
+    def is_due(self) -> bool:
+        """Return whether it is time to save."""
+        return time.monotonic() - self.saved >= self.every_s or self.must_save()
 
     def save(self, tensors: dict[str, Tensor], notes: dict[str, Any]) -> None:
-        """Save, if it is time."""
-        due = time.monotonic() - self.saved >= self.every_s
-        if not due and not self.must_save():
-            return
-        text = json.dumps({"runs": self.runs, **notes})
+        """Save tensors, and notes that JSON can hold."""
+        text = json.dumps({"spent_s": self.spent_s, **notes})
         with _room():
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with whole(self.path) as partial:
                 save_file(tensors, partial, metadata={"notes": text})
         self.saved = time.monotonic()
 
+    def _notes(self) -> dict[str, Any] | None:
+        if not self.path.exists():
+            return None
+        try:
+            with safe_open(self.path, "pt") as file:
+                return dict(json.loads(file.metadata()["notes"]))
+        except (FileNotFoundError, SafetensorError):
+            return None
+
 
 def stack_key(runs: Sequence[Run]) -> str:
     """Return sixteen hexadecimal digits that stand for a set of runs."""
     text = " ".join(sorted(run.key for run in runs))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _lines_of(path: Path) -> dict[str, dict[str, Any]]:
+    """Return the records of a collected file by key."""
+    found = {}
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        try:
+            record = json.loads(line)
+            found[record["key"]] = record
+        except (json.JSONDecodeError, KeyError, TypeError) as error:
+            raise ValueError(
+                f"{path} must have a record in every line, line {number} is none"
+            ) from error
+    return found
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    """Return what a file has, if it is there and whole."""
+    try:
+        return dict(json.loads(path.read_text()))
+    except (FileNotFoundError, json.JSONDecodeError):
+        return None
+
+
+def _shown_files(folder: Path, pattern: str) -> list[Path]:
+    """Return files in order, without those that are being written."""
+    return sorted(path for path in folder.glob(pattern) if path.name[0] != ".")
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from torch import Tensor
 from histreg.networks import dropout
 from histreg.study.adam import Adam
 from histreg.study.methods import Criterion, NetworkMethod, Targets
-from histreg.study.perceptrons import Perceptrons, Shape, lecun_uniform
+from histreg.study.perceptrons import Perceptrons, Shape, Weights, lecun_uniform
 from histreg.study.streams import stream
 
 Curves = dict[str, list[float]]
@@ -45,10 +45,16 @@ class Training:
 
 
 class Checkpoint(Protocol):
-    """Where a training that goes on for long is kept."""
+    """Where one model is kept while its training goes on.
+
+    Each by itself, so that it can go on in any company.
+    """
 
     def load(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
         """Return what was saved last, if anything."""
+
+    def is_due(self) -> bool:
+        """Return whether it is time to save."""
 
     def save(self, tensors: dict[str, Tensor], notes: dict[str, Any]) -> None:
         """Keep tensors, and notes that JSON can hold."""
@@ -73,7 +79,7 @@ def train(
     value_range: tuple[float, float],
     seed: int,
     dtype: torch.dtype = torch.float32,
-    checkpoint: Checkpoint | None = None,
+    checkpoints: Sequence[Checkpoint] = (),
     on_epoch: Callable[[int], None] | None = None,
 ) -> list[Fit]:
     """Train one network for each method, and measure all.
@@ -91,10 +97,11 @@ def train(
     seed : int
     dtype : torch.dtype
         float64 is for tests.
-    checkpoint : Checkpoint, optional
-        Asked at the start, and offered the state after each epoch.
+    checkpoints : sequence of M Checkpoint, optional
+        Asked at the start, and offered the state after each epoch but the last. If
+        all are of the same epoch, the training goes on from there.
     on_epoch : callable, optional
-        Called with the number of epochs done.
+        Called with the number of epochs done, after each but the last.
 
     Returns
     -------
@@ -106,7 +113,7 @@ def train(
     ordered = [methods[i] for i in places]
     with torch.no_grad():
         stack = _Stack(ordered, rows, others, training, value_range, seed, dtype)
-        fits = stack.run(checkpoint, on_epoch)
+        fits = stack.run([checkpoints[i] for i in places if checkpoints], on_epoch)
     return [fit for _, fit in sorted(zip(places, fits, strict=True), key=_first)]
 
 
@@ -164,10 +171,12 @@ class _Stack:
         self.fits = [Fit() for _ in methods]
 
     def run(
-        self, checkpoint: Checkpoint | None, on_epoch: Callable[[int], None] | None
+        self,
+        checkpoints: Sequence[Checkpoint],
+        on_epoch: Callable[[int], None] | None,
     ) -> list[Fit]:
         recorded = set(recorded_epochs(self.training.epochs))
-        done = 0 if checkpoint is None else self._restore(checkpoint)
+        done = self._restore(checkpoints)
         for epoch in range(done + 1, self.training.epochs + 1):
             self._train_epoch(epoch)
             self._see_divergence(epoch)
@@ -175,8 +184,11 @@ class _Stack:
                 self._record(epoch)
             if all(fit.diverged_at is not None for fit in self.fits):
                 break
-            if checkpoint is not None and epoch < self.training.epochs:
-                checkpoint.save(*self._state(epoch))
+            if epoch == self.training.epochs:
+                break  # finished: nobody may stop it now
+            for i, checkpoint in enumerate(checkpoints):
+                if checkpoint.is_due():
+                    checkpoint.save(*self._state_of(i, epoch))
             if on_epoch is not None:
                 on_epoch(epoch)
         return self.fits
@@ -254,19 +266,33 @@ class _Stack:
             )
         return torch.cat(parts, dim=1) - rows.y
 
-    def _state(self, epoch: int) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        notes = {"epoch": epoch, "fits": [vars(fit) for fit in self.fits]}
-        return {"weights": self.network.weights.flat, **self.optimizer.state}, notes
+    def _state_of(self, i: int, epoch: int) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        tensors = {name: each.vector_of(i) for name, each in self._vectors().items()}
+        tensors["n_steps"] = self.optimizer.state["n_steps"]
+        return tensors, {"epoch": epoch, "fit": vars(self.fits[i])}
 
-    def _restore(self, checkpoint: Checkpoint) -> int:
-        found = checkpoint.load()
-        if found is None:
+    def _restore(self, checkpoints: Sequence[Checkpoint]) -> int:
+        """Go on from checkpoints, if there are; return the epochs that are done."""
+        found = [each for each in (c.load() for c in checkpoints) if each is not None]
+        epochs = {notes["epoch"] for _, notes in found}
+        if len(found) < len(self.methods) or len(epochs) != 1:
             return 0
-        tensors, notes = found
-        self.network.weights.flat.copy_(tensors.pop("weights"))
-        self.optimizer.state = tensors
-        self.fits = [Fit(**fit) for fit in notes["fits"]]
-        return int(notes["epoch"])
+        vectors = self._vectors()
+        for i, (tensors, notes) in enumerate(found):
+            for name, each in vectors.items():
+                each.put(i, tensors[name])
+            self.fits[i] = Fit(**notes["fit"])
+            self.optimizer.state["n_steps"].copy_(tensors["n_steps"])
+        return int(epochs.pop())
+
+    def _vectors(self) -> dict[str, Weights]:
+        """Return all that a training needs to go on, by models."""
+        shape, state = self.network.shape, self.optimizer.state
+        return {
+            "weights": self.network.weights,
+            "mean": Weights(shape, state["mean"]),
+            "mean_square": Weights(shape, state["mean_square"]),
+        }
 
 
 def recorded_epochs(epochs: int, n_points: int = 24) -> list[int]:

@@ -87,11 +87,6 @@ class Method(ABC):
     """Whether it comes in several settings, of which the best alone is reported."""
 
     @property
-    def parameters(self) -> dict[str, Any]:
-        """The fields by name."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
-
-    @property
     def label(self) -> str:
         """The name, with the parameters that are not the default."""
         told = [
@@ -101,9 +96,14 @@ class Method(ABC):
         ]
         return f"{self.name} ({', '.join(told)})" if told else self.name
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the method as JSON has it."""
-        return {"name": self.name, **self.parameters}
+    def to_json(self, *, defaults: bool = True) -> dict[str, Any]:
+        """Return name and parameters as JSON has them, without defaults if wished."""
+        parameters = {
+            each.name: getattr(self, each.name)
+            for each in fields(self)  # type: ignore[arg-type]
+            if defaults or getattr(self, each.name) != each.default
+        }
+        return {"name": self.name, **parameters}
 
 
 class NetworkMethod(Method):

@@ -43,6 +43,11 @@ class OnSoftmax(OnHistogram):
         Tensor that broadcasts to (M, b, k)
         """
 
+    @property
+    def group(self) -> tuple[object, ...]:
+        """Methods of one loss over the same bins are trained as one."""
+        return (type(self).__name__, self.n_bins, self.padding_in_bins)
+
     @classmethod
     def criterion(cls, methods: Sequence[Any], targets: Targets) -> Criterion:
         """Return the losses with their slopes in closed form."""
