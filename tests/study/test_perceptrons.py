@@ -10,6 +10,7 @@ from histreg.study.perceptrons import (
     Perceptrons,
     Shape,
     Weights,
+    authors_head,
     lecun_uniform,
     torch_default,
 )
@@ -155,3 +156,17 @@ def test_torch_default_draws_within_the_bounds_of_nn_linear(generator):
         bound = 1 / math.sqrt(weight.shape[0])
         assert weight.abs().max().item() == pytest.approx(bound, rel=0.05)
         assert 0 < bias.abs().max().item() <= bound
+
+
+def test_the_authors_head_has_biases_of_their_own_fan_in():
+    network = Perceptrons(Shape(4, (50, 50), ((4000, 1), (1, 100))))
+    network.weights.flat.fill_(7.0)
+    generator = torch.Generator().manual_seed(1)
+    authors_head(network, [generator] * 4001)
+    (weight, bias), (weight_100, bias_100) = network.weights.heads
+    # 4,000 biases: their sd has a relative error of 1 %; 100 of them 7 %.
+    assert bias.std().item() == pytest.approx(1.0, rel=0.05)
+    assert weight.std().item() == pytest.approx(1 / math.sqrt(50), rel=0.01)
+    assert bias_100.std().item() == pytest.approx(0.1, rel=0.35)
+    assert weight_100.std().item() == pytest.approx(1 / math.sqrt(50), rel=0.05)
+    assert bool((network.weights.first[0] == 7.0).all())  # bodies are left

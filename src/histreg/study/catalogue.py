@@ -164,6 +164,18 @@ EXPERIMENTS = {
             tabular((HLOneBin(), *UNIFORM)),
         ),
         Experiment(
+            "head-start",
+            "The authors' first weights of the last layer",
+            "not in it; explains Tables 1 and 7",
+            "Does the random bias, with which the authors' later code starts the last "
+            "layer, explain where the paper's l2 is worse than ours?",
+            tuple(
+                run
+                for each in tabular((L2(), L2SoftmaxMean(), HLOneBin(), HLGauss()))
+                for run in (each, replace(each, has_authors_head=True))
+            ),
+        ),
+        Experiment(
             "label-bias",
             "Label bias",
             "Figures 5 and 16",

@@ -243,6 +243,24 @@ def lecun_uniform(
             bias.zero_()
 
 
+def authors_head(network: Perceptrons, generators: Sequence[torch.Generator]) -> None:
+    """Draw heads as the authors' later code does: LeCun-normal, **with their biases**.
+
+    A bias has its own length for fan-in, so that of a single output has the standard
+    deviation 1, on a scale on which targets lie in [0, 1]; of 100 outputs, 0.1.
+    """
+    for i, generator in enumerate(generators):
+        weight, bias = network.weights.of_model(i)[-1]
+        for part, n_inputs in ((weight, weight.shape[0]), (bias, bias.numel())):
+            # Keras cuts the normal at two deviations, and makes up for it.
+            sd = 1 / math.sqrt(n_inputs) / 0.8796256610342398
+            drawn = torch.empty(part.shape)
+            torch.nn.init.trunc_normal_(
+                drawn, std=sd, a=-2 * sd, b=2 * sd, generator=generator
+            )
+            part.copy_(drawn)
+
+
 def torch_default(network: Perceptrons, generators: Sequence[torch.Generator]) -> None:
     """Draw weights and biases as ``nn.Linear`` does, within 1 / sqrt(inputs)."""
     for i, generator in enumerate(generators):

@@ -49,6 +49,8 @@ class TabularRun(Run):
         What is predicted: the fifth of the rows that no run learns from, or a fifth of
         the others, which is then not learnt from either. Choices made on the second
         are fair to report on the first.
+    has_authors_head : bool
+        Whether the last layer starts as in the authors' later code, with random biases.
     """
 
     kind: ClassVar[str] = "tabular"
@@ -62,6 +64,7 @@ class TabularRun(Run):
     learning_rate: float = 1e-3
     batch_size: int = 256
     part: str = "test"
+    has_authors_head: bool = False
 
     def __post_init__(self) -> None:
         check_count("epochs", self.epochs, at_least=1)
@@ -120,11 +123,14 @@ class TabularRun(Run):
     def changes(self) -> list[str]:
         """What differs from the protocol of the data set, in words."""
         usual = TabularRun.of(self.dataset, self.method, self.seed, part=self.part)
-        return [
-            f"{each.name.replace('_', ' ')} {getattr(self, each.name)}"
+        told = {
+            each.name: f"{each.name.replace('_', ' ')} {getattr(self, each.name)}"
             for each in fields(self)
             if getattr(self, each.name) != getattr(usual, each.name)
-        ]
+        }
+        if "has_authors_head" in told:
+            told["has_authors_head"] = "authors' head"
+        return list(told.values())
 
     @property
     def stack(self) -> tuple[object, ...]:
@@ -168,7 +174,12 @@ class TabularRun(Run):
 
     def _training(self) -> Training:
         return Training(
-            self.hidden, self.dropout, self.epochs, self.learning_rate, self.batch_size
+            self.hidden,
+            self.dropout,
+            self.epochs,
+            self.learning_rate,
+            self.batch_size,
+            self.has_authors_head,
         )
 
     @classmethod

@@ -19,7 +19,13 @@ from torch import Tensor
 from histreg.networks import dropout
 from histreg.study.adam import Adam
 from histreg.study.methods import Criterion, NetworkMethod, Targets
-from histreg.study.perceptrons import Perceptrons, Shape, Weights, lecun_uniform
+from histreg.study.perceptrons import (
+    Perceptrons,
+    Shape,
+    Weights,
+    authors_head,
+    lecun_uniform,
+)
 from histreg.study.streams import stream
 
 Curves = dict[str, list[float]]
@@ -42,6 +48,7 @@ class Training:
     epochs: int
     learning_rate: float
     batch_size: int
+    has_authors_head: bool = False
 
 
 class Checkpoint(Protocol):
@@ -157,6 +164,9 @@ class _Stack:
                 for method in methods
             ],
         )
+        if training.has_authors_head:
+            heads = [stream(seed, "authors", m.n_outputs) for m in methods]
+            authors_head(self.network, heads)
         self.optimizer = Adam(
             self.network.weights.flat,
             self.network.gradients.flat,
