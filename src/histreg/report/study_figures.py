@@ -343,6 +343,7 @@ FIGURES: dict[str, Callable[[Sequence[Record]], Figure]] = {
     "overall": overall,
     "overall-validation": overall_validation,
     "uniform": uniform,
+    "head-start": projected,
     "label-bias": label_bias,
     "projected": projected,
     "targets": targets,

@@ -366,6 +366,7 @@ TABLES: dict[str, Callable[[Sequence[Record], Sequence[str]], list[PrintedTable]
     "overall": overall,
     "overall-validation": overall_validation,
     "uniform": errors("HL-Uniform"),
+    "head-start": errors("First weights of the last layer"),
     "label-bias": label_bias,
     "projected": errors("HL-Projected"),
     "targets": targets,
