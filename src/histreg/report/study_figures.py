@@ -19,6 +19,7 @@ from histreg.study.runs import Record
 from histreg.study.sine_curves import BestRate, best_rates
 from histreg.study.sines import SineRun, sine
 from histreg.study.statistics import (
+    Estimate,
     Setting,
     best_settings,
     settings_of,
@@ -172,28 +173,37 @@ def _draw_dots(ax: Axes, settings: Sequence[Setting], metric: str) -> None:
     _leave_out_failures(
         ax,
         heights,
-        [each.estimates[metric].mean for each in networks],
-        [paper.mean for paper in papers if paper is not None],
+        [each.estimates[metric] for each in networks],
+        [paper for paper in papers if paper is not None],
     )
     ax.set_xlabel(f"{metric} (filled: ours, open: the paper's)")
     ax.grid(axis="x", alpha=0.3)
 
 
 def _leave_out_failures(
-    ax: Axes, heights: Sequence[int], values: Sequence[float], papers: Sequence[float]
+    ax: Axes,
+    heights: Sequence[int],
+    ours: Sequence[Estimate],
+    papers: Sequence[Estimate],
 ) -> None:
     """Keep those far beyond the others out of the scale, and say where they are."""
-    limit = 3 * float(np.median(values)) if values else np.inf
-    if all(value <= limit for value in values):
+    limit = 3 * float(np.median([each.mean for each in ours])) if ours else np.inf
+    if all(each.mean <= limit for each in ours):
         return
-    shown = [value for value in (*values, *papers) if value <= limit]
-    room = 0.15 * (max(shown) - min(shown) or max(shown))
-    right = max(shown) + 2 * room
-    ax.set_xlim(min(shown) - room, right)
-    for height, value in zip(heights, values, strict=True):
-        if value > limit:
+    shown = [each for each in (*ours, *papers) if each.mean <= limit]
+    left = min(each.mean - np.nan_to_num(each.se) for each in shown)
+    right = max(each.mean + np.nan_to_num(each.se) for each in shown)
+    room = 0.1 * (right - left or right)
+    ax.set_xlim(left - room, right + 2 * room)
+    for height, each in zip(heights, ours, strict=True):
+        if each.mean > limit:
             ax.text(
-                right, height, f"{value:.4g} → ", ha="right", va="center", fontsize=7
+                right + 2 * room,
+                height,
+                f"{each.mean:.4g} → ",
+                ha="right",
+                va="center",
+                fontsize=7,
             )
 
 
