@@ -58,6 +58,7 @@ RECORDS = {
     "overall": tabular_records("pole", L2(), [1.0, 2.0]),
     "overall-validation": tabular_records("pole", L2(), [1.0, 2.0]),
     "uniform": SWEEP,
+    "head-start": tabular_records("pole", L2(), [1.0, 2.0]),
     "label-bias": [label_bias_record("pole", [0.0, 0.5, 1.0], [0.3, 0.1, 0.01])],
     "projected": tabular_records("pole", HLProjected(), [1.0, 2.0]),
     "targets": [record_of(Measurement("targets", "pole"), {}, DENSITY)],
