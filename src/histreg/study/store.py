@@ -192,6 +192,7 @@ class Store:
         told = {
             "runs": [run.key for run in stack],
             "share": share,
+            "when": time.time(),
             "host": socket.gethostname(),
             "process": os.getpid(),
         }
@@ -248,11 +249,9 @@ class Store:
     def _progress_of(self, run: Run) -> str:
         """Return the share of a run that is claimed, by the newest that tells of it."""
         files = _shown_files(self.root / "progress", "*.json")
-        told = [(path.stat().st_mtime, _read(path)) for path in files]
+        told = [each for each in map(_read, files) if each is not None]
         shares = [
-            (when, each["share"])
-            for when, each in told
-            if each is not None and run.key in each["runs"]
+            (each["when"], each["share"]) for each in told if run.key in each["runs"]
         ]
         return f"{max(shares)[1]:.0%}" if shares else ""
 

@@ -148,8 +148,7 @@ class TabularRun(Run):
     def largest_stack(self) -> int:
         """As many networks as share some megabytes of cache, from four to twelve.
 
-        On a machine whose cache others use too, ten networks of Bike take twice as
-        long as four and again four; see docs/speed.md.
+        More gain nothing (docs/speed.md), and lose where others use the cache too.
         """
         sizes = [*self.hidden, TYPICAL_OUTPUTS]
         of_batch = 2 * self.batch_size * sum(sizes)  # values and their derivatives

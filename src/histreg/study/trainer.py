@@ -196,8 +196,9 @@ class _Stack:
                 break
             if epoch == self.training.epochs:
                 break  # finished: nobody may stop it now
-            for i, checkpoint in enumerate(checkpoints):
-                if checkpoint.is_due():
+            # All or none, so that they can go on together.
+            if any(checkpoint.is_due() for checkpoint in checkpoints):
+                for i, checkpoint in enumerate(checkpoints):
                     checkpoint.save(*self._state_of(i, epoch))
             if on_epoch is not None:
                 on_epoch(epoch)
