@@ -18,7 +18,7 @@ demo: $(INSTALLED)
 	mkdir -p build/demo
 	$(STUDY) run bias bound sines-reduced $(DEMO)
 	$(STUDY) run overall --datasets diabetes --seeds 1-3 $(DEMO)
-	for name in bias bound sines-reduced; do \
+	set -e; for name in bias bound sines-reduced; do \
 	    $(STUDY) table $$name $(DEMO); echo; \
 	    $(STUDY) figure $$name --out build/demo/$$name.png $(DEMO); \
 	done

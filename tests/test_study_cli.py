@@ -102,7 +102,7 @@ def test_a_dry_run_computes_nothing_and_says_how_long(place):
     printed = study("run", "overall", "--datasets", "pole", "--dry-run", "--jobs", "2")
     assert "120 runs to compute, about" in printed
     assert "min with 2 processes" in printed
-    assert "to be downloaded: pole" in printed
+    assert "not here, to be downloaded if possible: pole" in printed
     assert list(place.iterdir()) == []
 
 
@@ -116,7 +116,7 @@ def test_runs_that_fail_are_told_with_their_reason():
         *("run", "targets", "--datasets", "song-7000", "--executor", "in-process"),
         code=1,
     )
-    assert "1 failed (see histreg study status)" in printed
+    assert "1 failed: " in printed
     printed = study("status", "targets", "--datasets", "song-7000")
     assert "1 failed: " in printed
     assert "YearPredictionMSD" in printed
@@ -129,7 +129,11 @@ def test_runs_that_fail_are_told_with_their_reason():
         (["run", "overall", "--datasets", "iris"], "--datasets must be one of 'ct',"),
         (["run", "overall", "--methods", "l3"], "--methods must be one of "),
         (["run", "overall", "--seeds", "one"], "--seeds must be numbers such as 1,2"),
-        (["run", "overall", "--seeds", "9"], "no run of overall has all that was"),
+        (["run", "overall", "--seeds", "9"], "no run of overall has the seed 9"),
+        (["run", "overall", "--seeds", "5-1"], "--seeds must be numbers such as 1,2"),
+        (["run", "overall", "--datasets", ""], "--datasets must name something, got"),
+        (["run", "projected", "--methods", "l2,HL-Gauss"], "has the method l2"),
+        (["collect", "bound", "--out", "file"], "--out must be a folder, got file"),
         (
             ["run", "sines", "--epochs", "5"],
             "--epochs must be for networks on data",
@@ -148,7 +152,8 @@ def test_runs_that_fail_are_told_with_their_reason():
     ],
     ids=lambda part: " ".join(part) if isinstance(part, list) else None,
 )
-def test_nonsense_is_refused_in_one_sentence(arguments, sentence):
+def test_nonsense_is_refused_in_one_sentence(arguments, sentence, place):
+    (place / "file").touch()
     result = CliRunner().invoke(app, ["study", *arguments])
     assert result.exit_code == 2
     assert sentence in result.output

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -27,7 +28,8 @@ from histreg.study.catalogue import EXPERIMENTS, experiment, selected
 from histreg.study.datasets import DATASETS, dataset
 from histreg.study.executors import pool_of
 from histreg.study.runs import Record, Run
-from histreg.study.store import Store
+from histreg.study.store import State, Store
+from histreg.study.tabular import TabularRun
 
 app = typer.Typer(
     help="Run the paper's experiments, and see our numbers beside the paper's.",
@@ -134,7 +136,10 @@ def run(
     stacks = runner.plan(runs, records)
     console = Console()
     n_missing = sum(map(len, stacks))
-    console.print(f"{len(runs)} runs, {len(runs) - n_missing} done already")
+    n_stopped = sum(records.checkpoint(run).epoch > 0 for s in stacks for run in s)
+    told = f"{len(runs)} runs, {len(runs) - n_missing} done already"
+    told += f", {n_stopped} go on from checkpoints" if n_stopped else ""
+    console.print(told)
     if dry_run:
         _print_plan(console, stacks, records.records(runs), n_jobs)
         _print_absent(console, stacks, data_dir)
@@ -143,7 +148,11 @@ def run(
         return
     folder = None if data_dir is None else str(data_dir)
     try:
-        with pool_of(executor, n_jobs) as pool, _display(console) as show:
+        with (
+            _stopped_by_sigterm(),
+            pool_of(executor, n_jobs) as pool,
+            _display(console) as show,
+        ):
             summary = runner.run(
                 runs,
                 records,
@@ -154,12 +163,14 @@ def run(
             )
     except KeyboardInterrupt:  # pressed again while the first is being answered
         leave(STOPPED, INTERRUPTED)
-    told = [f"{summary.finished} runs finished"]
+    summed = [f"{summary.finished} runs finished"]
     if summary.failed:
-        told.append(f"{summary.failed} failed (see histreg study status)")
+        summed.append(f"{summary.failed} failed")
     if summary.elsewhere:
-        told.append(f"{summary.elsewhere} left to another process")
-    console.print(", ".join(told))
+        summed.append(f"{summary.elsewhere} left to another process")
+    console.print(", ".join(summed))
+    if summary.failed:
+        _print_reasons(console, [records.state(run) for run in runs])
     if summary.stopped:
         leave(STOPPED, INTERRUPTED)
     if summary.failed:
@@ -181,7 +192,7 @@ def status(
     _import(modules)
     records = Store(store)
     shown = Table("experiment", "data", "done", "running", "missing", "failed")
-    reasons: dict[str, int] = Counter()
+    every: list[State] = []
     for name in names or EXPERIMENTS:
         runs = _runs([name], datasets, methods, seeds, epochs)
         for folder in dict.fromkeys(run.folder[0] for run in runs):
@@ -201,13 +212,13 @@ def status(
                 str(count["missing"]),
                 str(count["failed"]),
             )
-            for state in states:
-                if state.name == "failed":
-                    reasons[state.detail] += 1
+            every += states
     console = Console()
     console.print(shown)
-    for reason, n in reasons.items():
-        console.print(escape(f"{n} failed: {reason}"), highlight=False)
+    n_stopped = sum(state.name == "missing" and bool(state.detail) for state in every)
+    if n_stopped:
+        console.print(f"{n_stopped} of the missing were stopped, and go on from there")
+    _print_reasons(console, every)
 
 
 @app.command(epilog="Example: histreg study collect overall projected --store results")
@@ -231,8 +242,10 @@ def collect(
     """
     _import(modules)
     records = Store(store)
-    for name in names:
-        runs = _runs([name], datasets, methods, seeds, epochs)
+    if out is not None and out.exists() and not out.is_dir():
+        raise ValueError(f"--out must be a folder, got file {out}")
+    each = {n: _runs([n], datasets, methods, seeds, epochs) for n in names}
+    for name, runs in each.items():
         path, n = records.collect(name, runs, into=out)
         Console().print(f"{n} of {len(runs)} records in {escape(str(path))}")
 
@@ -305,6 +318,7 @@ def figure(
     drawn = figure_of(name, records)
     with whole(out) as partial:
         drawn.savefig(partial, dpi=150)
+    Console().print(f"Figure in {escape(str(out))}")
 
 
 def _runs(
@@ -316,6 +330,11 @@ def _runs(
 ) -> tuple[Run, ...]:
     """Return the runs that are asked for, each once."""
     found: dict[Run, None] = {}
+    asked: dict[str, list[str] | list[int]] = {
+        "dataset": _listed(datasets, "--datasets"),
+        "method": _listed(methods, "--methods"),
+        "seed": _numbers(seeds),
+    }
     for name in names:
         runs = selected(
             experiment(name).runs,
@@ -325,23 +344,36 @@ def _runs(
             epochs=epochs,
         )
         found |= dict.fromkeys(runs)
-    if not found:
-        raise ValueError(f"no run of {', '.join(names)} has all that was asked for")
+    told = ", ".join(names)
+    for facet, wanted in asked.items():
+        there = {run.facet(facet) for run in found}
+        absent = [str(each) for each in wanted if each not in there]
+        # A name that none has would be left out without a word.
+        if absent and there != {None}:
+            raise ValueError(f"no run of {told} has the {facet} {', '.join(absent)}")
+    if epochs is not None and not any(isinstance(run, TabularRun) for run in found):
+        raise ValueError(
+            f"--epochs must be for networks on data sets, {told} has none of them"
+        )
     return tuple(found)
 
 
-def _listed(given: str | None) -> list[str]:
-    return [name.strip() for name in (given or "").split(",") if name.strip()]
+def _listed(given: str | None, option: str = "") -> list[str]:
+    names = [name.strip() for name in (given or "").split(",") if name.strip()]
+    if option and given is not None and not names:
+        raise ValueError(f"{option} must name something, got nothing")
+    return names
 
 
 def _numbers(given: str | None) -> list[int]:
     """Return the numbers of ``1,2`` or ``1-5``."""
     numbers: list[int] = []
-    for part in _listed(given):
+    for part in _listed(given, "--seeds"):
         first, dash, last = part.partition("-")
-        if not first.isdigit() or (dash and not last.isdigit()):
+        is_range = first.isdigit() and (last.isdigit() if dash else True)
+        if not is_range or int(last or first) < int(first):
             raise ValueError(f"--seeds must be numbers such as 1,2 or 1-5, got {given}")
-        numbers += range(int(first), int(last if dash else first) + 1)
+        numbers += range(int(first), int(last or first) + 1)
     return numbers
 
 
@@ -361,6 +393,22 @@ def _import(modules: list[str] | None) -> None:
 def _tell_missing(n: int, name: str) -> None:
     if n:
         print(f"histreg: {n} runs of {name} have no record yet", file=sys.stderr)
+
+
+def _print_reasons(console: Console, states: Iterable[State]) -> None:
+    reasons = Counter(state.detail for state in states if state.name == "failed")
+    for reason, n in reasons.items():
+        console.print(escape(f"{n} failed: {reason}"), highlight=False)
+
+
+@contextmanager
+def _stopped_by_sigterm() -> Iterator[None]:
+    """Let SIGTERM, which clusters and ``kill`` send, do what Ctrl-C does."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _print_plan(
@@ -396,7 +444,7 @@ def _print_absent(
         if not each.is_embedded and each.find(data_dir) is None
     ]
     if absent:
-        console.print(f"to be downloaded: {', '.join(absent)}")
+        console.print(f"not here, to be downloaded if possible: {', '.join(absent)}")
 
 
 def _duration(seconds: float) -> str:
@@ -460,8 +508,8 @@ def _lines(console: Console, started: float) -> Callable[[runner.Situation], Non
         last = time.monotonic()
         share = now.done_s / now.total_s if now.total_s else 1.0
         console.print(
-            f"{now.n_finished} of {now.n_runs} runs, {share:.0%}, "
-            f"{_left(share, last - started)}"
+            f"{now.n_finished} of {now.n_runs} runs, {share:.0%}"
+            f"  {_left(share, last - started)}"
         )
 
     return show

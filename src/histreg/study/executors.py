@@ -103,6 +103,7 @@ class Processes(Pool):
         self._context = multiprocessing.get_context("spawn")
         self._event = self._context.Event()
         self._executor = self._start()
+        self._tasks: list[Future[Any]] = []
 
     def _start(self) -> ProcessPoolExecutor:
         return ProcessPoolExecutor(
@@ -121,12 +122,15 @@ class Processes(Pool):
                 self._executor.shutdown(wait=False)
                 self._executor = self._start()
                 inner = self._executor.submit(task, *args)
+        self._tasks = [task for task in self._tasks if not task.done()] + [inner]
         return _translated(inner, BrokenProcessPool)
 
     def stop(self) -> None:
         """Set the event that workers look at after each epoch."""
         self._event.set()
-        self._executor.shutdown(wait=False, cancel_futures=True)
+        # Not by a shutdown, after which nobody waits for workers that are starting.
+        for task in self._tasks:
+            task.cancel()
 
     def kill(self) -> None:
         """Kill the workers; their claims are given up by that."""

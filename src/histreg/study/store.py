@@ -132,7 +132,8 @@ class Store:
         failure = _read(self._failure_path(run))
         if failure is not None:
             return State("failed", failure["reason"])
-        return State("missing")
+        epoch = self.checkpoint(run).epoch
+        return State("missing", f"stopped after epoch {epoch}" if epoch else "")
 
     def collect(
         self, name: str, runs: Iterable[Run], *, into: Path | None = None
