@@ -291,8 +291,9 @@ def bias(records: Sequence[Record], metrics: Sequence[str]) -> list[PrintedTable
         header = ("bias", "A", "theory", "B", "theory", "below 1e-7 from")
         notes = [
             "Mean absolute bias in bin widths, fitted by A exp(B x²); x is sigma in "
-            "bins or padding in sigmas. The paper says 0.8 and 6 for the last column, "
-            "the first in units of a range of 100 bins."
+            "bins or padding in sigmas. The last column is the first x of the grid "
+            "that is below; the paper says 0.8 and 6, the 0.8 for a bias in units of "
+            "100 bins."
         ]
         tables.append(PrintedTable("Bias simulation", header, rows, notes))
     return tables
