@@ -208,10 +208,21 @@ def test_an_experiment_of_ones_own_runs_in_workers_and_has_table_and_figure(
     assert (place / "own.svg").exists()
 
 
+# A shell's background job ignores Ctrl-C, and this may be the child of one.
+LISTENING = """
+import signal
+from histreg.__main__ import main
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    main()
+"""
+
+
 def test_ctrl_c_leaves_a_study_that_goes_on(place):
     """With a module of one's own, which is imported by the workers too."""
     (place / "mine.py").write_text(GATED.replace("PLACE", repr(str(place))))
-    command = [sys.executable, "-m", "histreg", "study", "run", "gated"]
+    command = [sys.executable, "-c", LISTENING, "study", "run", "gated"]
     command += ["--import", "mine", "--jobs", "2"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, sys.path))}
     process = subprocess.Popen(

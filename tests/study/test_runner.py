@@ -181,6 +181,7 @@ def test_what_another_process_gave_up_is_computed_after_all(store, tmp_path):
 
 
 COMMAND = """
+import signal
 import sys
 from histreg.study import runner
 from histreg.study import store as store_module
@@ -189,6 +190,8 @@ from histreg.study.store import Store
 from tests.study.gated import GatedRun
 
 if __name__ == "__main__":
+    # A shell's background job ignores Ctrl-C, and this may be the child of one.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     place, root, *names = sys.argv[1:]
     runs = [GatedRun(place, name) for name in names]
     with Processes(2) as pool:
