@@ -55,6 +55,12 @@ OVERALL = (
     *OURS,
 )
 
+N_BINS = (10, 20, 30, 50, 100, 200, 400)
+SIGMAS = tuple(2.0**power for power in range(-4, 5))  # in bins
+RATES = (3e-4, 1e-3, 3e-3, 1e-2)
+TUNED = (L2(), L1(), MDN(2), MDN(4), HLGauss())
+"""The losses whose learning rates are tuned; components of MDN with them."""
+
 SINE_RATES = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 SINE_SEEDS = (0, 1, 2, 3, 4)
 SINE_HL = HLGauss(sigma_in_bins=2.0, padding_in_bins=0.0)
@@ -100,6 +106,27 @@ def tabular(
         for method in methods
         for seed in seeds
     )
+
+
+def with_bins(n_bins: int) -> tuple[HLOneBin, HLGauss]:
+    """Return histogram losses on finer or coarser bins of the usual support.
+
+    Padding and sigma stay what they are in units of the target: an eighth and an
+    eightieth of its range.
+    """
+    finer, padding = n_bins / 100, n_bins / 10
+    return (
+        HLOneBin(n_bins=n_bins, padding_in_bins=padding),
+        HLGauss(sigma_in_bins=finer, n_bins=n_bins, padding_in_bins=padding),
+    )
+
+
+def at_rates(
+    methods: Iterable[Method], rates: Iterable[float] = RATES
+) -> tuple[TabularRun, ...]:
+    """Return the runs of methods at learning rates, on validation and test rows."""
+    usual = tabular(methods, part="validation") + tabular(methods)
+    return tuple(replace(run, learning_rate=rate) for rate in rates for run in usual)
 
 
 def sines(
@@ -188,6 +215,27 @@ EXPERIMENTS = {
             "Tables 2 and 8",
             "How much of HL-OneBin's deficit is discretisation bias?",
             tabular((HLOneBin(), HLProjected(), HLGauss())),
+        ),
+        Experiment(
+            "bins",
+            "Number of bins",
+            "Figures 6 (left) and 17",
+            "Is there a trade-off between coarse and fine bins?",
+            tabular((L2(), *(each for k in N_BINS for each in with_bins(k)))),
+        ),
+        Experiment(
+            "sigma",
+            "Width of the target",
+            "Figures 6 (right) and 18",
+            "How wide should the Gaussian target be?",
+            tabular((L2(), *(HLGauss(sigma) for sigma in SIGMAS))),
+        ),
+        Experiment(
+            "rates",
+            "Learning rates, chosen on validation rows",
+            "not in it; its first limitation",
+            "Does the order of the losses survive when each has its own learning rate?",
+            at_rates(TUNED),
         ),
         Experiment(
             "targets",
