@@ -15,11 +15,14 @@ from histreg.study.methods import (
     MDN,
     Brier,
     HLGauss,
+    HLGaussAnnealed,
     HLOneBin,
     HLProjected,
     HLUniform,
     L1SoftmaxMean,
     L2Clipping,
+    L2Moments,
+    L2MultiTask,
     L2Noise,
     L2SoftmaxMean,
     L2SoftmaxPerBin,
@@ -46,6 +49,11 @@ METHODS = [
     HLProjected(n_bins=30, padding_in_bins=3.0),
     HLGauss(n_bins=20, padding_in_bins=2.0),
     HLGauss(2.0, n_bins=30, padding_in_bins=3.0),
+    HLGaussAnnealed(0.5, n_bins=20, padding_in_bins=2.0, annealed_share=0.6),
+    HLGaussAnnealed(n_bins=20, padding_in_bins=2.0),
+    L2MultiTask(0.0, n_bins=20, padding_in_bins=2.0),
+    L2MultiTask(0.3, n_bins=20, padding_in_bins=2.0),
+    L2Moments(3),
 ]
 TRAINING = Training((8, 8, 8), 0.1, epochs=4, learning_rate=1e-2, batch_size=16)
 RANGE = (-5.0, 15.0)
@@ -86,6 +94,8 @@ def plain(method, rows: Rows, test_rows: Rows) -> dict[str, float]:
     for epoch in range(1, TRAINING.epochs + 1):
         order = torch.randperm(len(rows.y), generator=stream(SEED, "order", epoch))
         draws = stream(SEED, "dropout", epoch)
+        is_annealed = isinstance(method, HLGaussAnnealed)
+        now = method.at(epoch, TRAINING.epochs) if is_annealed else method
         noise = torch.randn(
             len(rows.y), generator=stream(SEED, "noise", epoch)
         ).double()
@@ -94,7 +104,7 @@ def plain(method, rows: Rows, test_rows: Rows) -> dict[str, float]:
             y = (rows.y[index] - low) / (high - low)
             y = y + getattr(method, "noise_sd", 0.0) * noise[16 * i :][: len(y)]
             optimizer.zero_grad()
-            method.loss(network(x), y).mean().backward()
+            now.loss(network(x), y).mean().backward()
             if math.isfinite(method.max_gradient_norm):
                 clip(network, method.max_gradient_norm)
             optimizer.step()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from histreg._checks import check_choice, check_count
 from histreg.study.datasets import DATASETS
@@ -15,11 +16,14 @@ from histreg.study.methods import (
     METHODS,
     Brier,
     HLGauss,
+    HLGaussAnnealed,
     HLOneBin,
     HLProjected,
     HLUniform,
     L1SoftmaxMean,
     L2Clipping,
+    L2Moments,
+    L2MultiTask,
     L2Noise,
     L2SoftmaxMean,
     L2SoftmaxPerBin,
@@ -57,6 +61,12 @@ OVERALL = (
 
 N_BINS = (10, 20, 30, 50, 100, 200, 400)
 SIGMAS = tuple(2.0**power for power in range(-4, 5))  # in bins
+AUXILIARY = (
+    *(L2MultiTask(weight) for weight in (0.0, 0.01, 0.1, 1.0, 10.0, 100.0)),
+    *(L2Moments(n) for n in (2, 3, 4, 6, 8)),
+)
+FINAL_SIGMAS = tuple(2.0**power for power in range(-6, 3))  # in bins
+CORRUPTED = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 RATES = (3e-4, 1e-3, 3e-3, 1e-2)
 TUNED = (L2(), L1(), MDN(2), MDN(4), HLGauss())
 """The losses whose learning rates are tuned; components of MDN with them."""
@@ -97,11 +107,11 @@ def tabular(
     *,
     datasets: Iterable[str] = DATA,
     seeds: Iterable[int] = SEEDS,
-    part: str = "test",
+    **changes: Any,
 ) -> tuple[TabularRun, ...]:
-    """Return the runs of methods by the common protocol."""
+    """Return the runs of methods by the common protocol, but for some changes."""
     return tuple(
-        TabularRun.of(name, method, seed, part=part)
+        TabularRun.of(name, method, seed, **changes)
         for name in datasets
         for method in methods
         for seed in seeds
@@ -118,6 +128,20 @@ def with_bins(n_bins: int) -> tuple[HLOneBin, HLGauss]:
     return (
         HLOneBin(n_bins=n_bins, padding_in_bins=padding),
         HLGauss(sigma_in_bins=finer, n_bins=n_bins, padding_in_bins=padding),
+    )
+
+
+def exchanged(a: Method, b: Method) -> tuple[TabularRun, ...]:
+    """Return runs of two methods, each also on the body of the other."""
+    return tuple(
+        run
+        for method, other in ((a, b), (b, a))
+        for run in (
+            *tabular([method]),
+            *tabular([method], donor=other, has_frozen_body=True),
+            *tabular([method], donor=other),
+            *tabular([method], has_frozen_body=True),
+        )
     )
 
 
@@ -231,6 +255,62 @@ EXPERIMENTS = {
             tabular((L2(), *(HLGauss(sigma) for sigma in SIGMAS))),
         ),
         Experiment(
+            "representation",
+            "Exchanged representations",
+            "Tables 3 and 9",
+            "Is the gain of HL-Gauss due to a better representation?",
+            exchanged(L2(), HLGauss())
+            # The same softmax over the same bodies: what is left is the loss.
+            + tabular((L2SoftmaxMean(), L1SoftmaxMean()), has_frozen_body=True)
+            + tabular((L2SoftmaxMean(),), donor=HLGauss(), has_frozen_body=True),
+        ),
+        Experiment(
+            "auxiliary",
+            "Auxiliary tasks",
+            "Figures 7, 19 and 20",
+            "Is a histogram, or are moments, good as something else to learn?",
+            tabular((L2(), *AUXILIARY, HLGauss())),
+        ),
+        Experiment(
+            "training",
+            "Training process",
+            "Figures 8 and 21",
+            "Does a histogram loss fall faster, with steadier gradients?",
+            tabular((L2(), HLOneBin(), HLGauss()), dropout=0.0, probes=("gradients",)),
+        ),
+        Experiment(
+            "annealing",
+            "Annealed targets",
+            "Figures 9 and 22",
+            "Does it help to start with a wide target?",
+            tabular(
+                [
+                    method
+                    for sigma in FINAL_SIGMAS
+                    for method in (HLGauss(sigma), HLGaussAnnealed(sigma))
+                ],
+                dropout=0.0,
+            ),
+        ),
+        Experiment(
+            "corruption",
+            "Corrupted targets",
+            "Figures 10 (left) and 23",
+            "Which loss suffers least from wrong targets?",
+            tuple(
+                run
+                for share in CORRUPTED
+                for run in tabular((L2(), L1(), HLOneBin(), HLGauss()), corrupted=share)
+            ),
+        ),
+        Experiment(
+            "sensitivity",
+            "Sensitivity to the inputs",
+            "Figures 10 (right) and 24",
+            "Do predictions of a histogram change less with the inputs?",
+            tabular((L2(), L1(), HLOneBin(), HLGauss()), probes=("sensitivity",)),
+        ),
+        Experiment(
             "rates",
             "Learning rates, chosen on validation rows",
             "not in it; its first limitation",
@@ -282,8 +362,8 @@ def selected(
     ----------
     runs : sequence of Run
     datasets : collection of str
-        Also those that the paper does not have: they get the runs of those it has, by
-        their own protocol.
+        Also those that an experiment does not have: they get the runs of the first
+        that it has, by their own protocol.
     methods : collection of str
     seeds : collection of int
     epochs : int, optional
@@ -296,7 +376,7 @@ def selected(
     if epochs is not None:
         check_count("--epochs", epochs, at_least=1)
     if datasets:
-        runs = [run.moved_to(name) for name in datasets for run in runs]
+        runs = [run for name in datasets for run in _on(name, runs)]
     chosen = []
     for run in dict.fromkeys(runs):
         if methods and run.facet("method") not in (None, *methods):
@@ -307,3 +387,14 @@ def selected(
             run = replace(run, epochs=epochs)
         chosen.append(run)
     return tuple(chosen)
+
+
+def _on(dataset: str, runs: Sequence[Run]) -> list[Run]:
+    """Return runs on a data set: what there is, or what there is on another."""
+    there = [run.facet("dataset") for run in runs]
+    source = dataset if dataset in there else there[0]
+    return [
+        run.moved_to(dataset)
+        for run, name in zip(runs, there, strict=True)
+        if name == source
+    ]

@@ -93,13 +93,28 @@ class Weights:
 
     def put(self, i: int, vector: Tensor) -> None:
         """Write what `vector_of` returned."""
-        parts = self._parts_of(i)
-        lengths = [part.numel() for part in parts]
-        for part, values in zip(parts, vector.split(lengths), strict=True):
-            part.copy_(values.view(part.shape))
+        _fill(self._parts_of(i), vector)
+
+    def body_parts(self, i: int) -> list[Tensor]:
+        """Return weights and biases of a model, all but those of its head."""
+        return self._parts_of(i)[:-2]
+
+    def body_of(self, i: int) -> Tensor:
+        """Return a copy of a model's weights but for its head, as one vector."""
+        return torch.cat([part.flatten() for part in self.body_parts(i)])
+
+    def put_body(self, i: int, vector: Tensor) -> None:
+        """Write what `body_of` returned, of a model with any head."""
+        _fill(self.body_parts(i), vector)
 
     def _parts_of(self, i: int) -> list[Tensor]:
         return [part for layer in self.of_model(i) for part in layer]
+
+
+def _fill(parts: Sequence[Tensor], vector: Tensor) -> None:
+    lengths = [part.numel() for part in parts]
+    for part, values in zip(parts, vector.split(lengths), strict=True):
+        part.copy_(values.view(part.shape))
 
 
 class _Buffers:
@@ -186,6 +201,15 @@ class Perceptrons:
         weight_gradient, bias_gradient = self.gradients.first
         torch.mm(x.T, buffers.first_slope, out=weight_gradient)
         torch.sum(buffers.first_slope, dim=0, keepdim=True, out=bias_gradient)
+
+    def input_slopes(self, x: Tensor) -> Tensor:
+        """Return derivatives in the inputs, after `backward`: (n, d) -> (M, n, d).
+
+        Of what `output_slopes` held the derivatives of, for each row its own.
+        """
+        m, width = self.shape.n_models, self.shape.hidden[0]
+        slope = self._buffers_for(x).first_slope.view(len(x), m, width).transpose(0, 1)
+        return slope @ self.weights.by_model[0].transpose(1, 2)
 
     def clip(self, i: int, largest: float) -> None:
         """Scale the gradient of the i-th model down to this norm, all layers as one."""

@@ -19,9 +19,10 @@ from histreg.study.methods import (
     NetworkMethod,
     method_of,
 )
+from histreg.study.probes import PROBES
 from histreg.study.runs import Outcome, Run, Workplace
 from histreg.study.streams import stream
-from histreg.study.trainer import Rows, Training, train
+from histreg.study.trainer import Checkpoint, Fit, Rows, Start, Training, train
 
 PARTS = ("test", "validation")
 CACHE_BYTES = 5e6  # that a stack may fill
@@ -51,6 +52,16 @@ class TabularRun(Run):
         are fair to report on the first.
     has_authors_head : bool
         Whether the last layer starts as in the authors' later code, with random biases.
+    corrupted : float
+        Share of the targets to learn from that are replaced by uniform draws from the
+        range; those of the other part are not.
+    donor : Method, optional
+        Trained first by the same protocol; its body, all but the last layer, is then
+        what this method starts from.
+    has_frozen_body : bool
+        Whether the last layer alone is trained.
+    probes : tuple of str
+        What else is measured, see `histreg.study.probes`.
     """
 
     kind: ClassVar[str] = "tabular"
@@ -65,10 +76,18 @@ class TabularRun(Run):
     batch_size: int = 256
     part: str = "test"
     has_authors_head: bool = False
+    corrupted: float = 0.0
+    donor: Method | None = None
+    has_frozen_body: bool = False
+    probes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_count("epochs", self.epochs, at_least=1)
         check_choice("part", self.part, PARTS)
+        if not 0 <= self.corrupted <= 1:
+            raise ValueError(f"corrupted must be from 0 to 1, got {self.corrupted}")
+        for name in self.probes:
+            check_choice("probes", name, PROBES)
 
     @classmethod
     def of(cls, name: str, method: Method, seed: int, **changes: Any) -> TabularRun:
@@ -91,6 +110,9 @@ class TabularRun(Run):
         known = {k: v for k, v in description.items() if k != "kind"}
         known["method"] = method_of(known["method"])
         known["hidden"] = tuple(known["hidden"])
+        known["probes"] = tuple(known.get("probes", ()))
+        if known.get("donor") is not None:
+            known["donor"] = method_of(known["donor"])
         return cls(**known)
 
     def moved_to(self, dataset: str) -> TabularRun:
@@ -117,6 +139,7 @@ class TabularRun(Run):
         told = [self.dataset, self.method.label, f"seed {self.seed}", *self.changes]
         if self.part != "test":
             told.append(self.part)
+        told += [f"with {name}" for name in self.probes]
         return ", ".join(told)
 
     @property
@@ -128,8 +151,14 @@ class TabularRun(Run):
             for each in fields(self)
             if getattr(self, each.name) != getattr(usual, each.name)
         }
-        if "has_authors_head" in told:
-            told["has_authors_head"] = "authors' head"
+        words = {
+            "has_authors_head": "authors' head",
+            "corrupted": f"{self.corrupted:.0%} corrupted",
+            "donor": "" if self.donor is None else f"body of {self.donor.label}",
+            "has_frozen_body": "frozen body",
+        }
+        told |= {name: words[name] for name in told if name in words}
+        told.pop("probes", None)  # changes nothing
         return list(told.values())
 
     @property
@@ -141,6 +170,10 @@ class TabularRun(Run):
             self.dataset,
             self.seed,
             self.part,
+            self.corrupted,
+            self.probes,
+            # Those with donors go two ways, one after the other.
+            self.donor is not None,
             closed or self._training(),
         )
 
@@ -169,6 +202,7 @@ class TabularRun(Run):
         data = dataset(self.dataset)
         share = 0.8 if self.part == "test" else 0.64
         steps = self.epochs * math.ceil(data.n_rows * share / self.batch_size)
+        steps *= 1 if self.donor is None else 2
         return steps * (200e-6 + 17.5e-9 * self._n_weights)
 
     def _training(self) -> Training:
@@ -192,19 +226,13 @@ class TabularRun(Run):
             metrics = _linear(first.method, rows, first.part, others)
             return [Outcome(metrics, data_sha256=table.sha256) for _ in runs]
 
-        def on_epoch(epoch: int) -> None:
-            workplace.report(epoch / first.epochs)
-
-        fits = train(
-            [run.method for run in runs if isinstance(run.method, NetworkMethod)],
-            rows,
-            {first.part: others},
-            first._training(),
-            value_range=data.y_range,
-            seed=first.seed,
-            checkpoints=workplace.checkpoints,
-            on_epoch=on_epoch,
+        if first.corrupted:
+            y = corrupted(rows.y, first.corrupted, data.y_range, first.seed)
+            rows = Rows(rows.x, y)
+        learning = _Learning(
+            rows, {first.part: others}, first._training(), data.y_range, first.seed
         )
+        fits = learning.fits(runs, workplace)
         return [
             Outcome(
                 fit.metrics if fit.diverged_at is None else {},
@@ -214,6 +242,112 @@ class TabularRun(Run):
             )
             for fit in fits
         ]
+
+
+@dataclass(frozen=True, eq=False)
+class _Learning:
+    """What the runs of a stack have in common."""
+
+    rows: Rows
+    others: dict[str, Rows]
+    training: Training
+    value_range: tuple[float, float]
+    seed: int
+
+    def fits(self, runs: Sequence[TabularRun], workplace: Workplace) -> list[Fit]:
+        """Train the networks of all runs, after their donors if they have any."""
+        kept = workplace.checkpoints
+        donors = list(dict.fromkeys(run.donor for run in runs if run.donor is not None))
+        n_before = self.training.epochs if donors else 0
+        total = n_before + self.training.epochs
+        stages = [_Stage([each], range(n_before + 1, total + 1)) for each in kept]
+        bodies: dict[Method | None, Tensor | None] = {None: None}
+        goes_on = bool(stages) and all(stage.load() is not None for stage in stages)
+        if donors and not goes_on:
+            before = [
+                _Stage(
+                    [
+                        each
+                        for run, each in zip(runs, kept, strict=True)
+                        if run.donor == donor
+                    ],
+                    range(1, n_before + 1),
+                )
+                for donor in (donors if kept else ())
+            ]
+            trained = self._train(
+                donors,
+                checkpoints=before,
+                on_epoch=lambda epoch: workplace.report(epoch / total),
+            )
+            bodies |= {d: fit.body for d, fit in zip(donors, trained, strict=True)}
+        return self._train(
+            [run.method for run in runs],
+            starts=[Start(bodies.get(run.donor), run.has_frozen_body) for run in runs],
+            probes=[PROBES[name]() for name in runs[0].probes],
+            checkpoints=stages,
+            on_epoch=lambda epoch: workplace.report((n_before + epoch) / total),
+        )
+
+    def _train(self, methods: Sequence[Method], **options: Any) -> list[Fit]:
+        return train(
+            [method for method in methods if isinstance(method, NetworkMethod)],
+            self.rows,
+            self.others,
+            self.training,
+            value_range=self.value_range,
+            seed=self.seed,
+            **options,
+        )
+
+
+class _Stage:
+    """One of two trainings, the second after the first, in the checkpoints of runs.
+
+    Parameters
+    ----------
+    kept : sequence of Checkpoint
+        Of all runs that this training is for.
+    epochs : range
+        Its own; those of the second are counted on from the first.
+    """
+
+    def __init__(self, kept: Sequence[Checkpoint], epochs: range) -> None:
+        self.kept, self.epochs = kept, epochs
+        self.n_before = epochs.start - 1
+
+    def load(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
+        """Return what was saved last, if it is of this training."""
+        found = [each.load() for each in self.kept]
+        ours = [
+            (tensors, {**notes, "epoch": notes["epoch"] - self.n_before})
+            for tensors, notes in (each for each in found if each is not None)
+            if notes["epoch"] in self.epochs
+        ]
+        return ours[0] if len(ours) == len(self.kept) else None
+
+    def is_due(self) -> bool:
+        """Return whether it is time to save."""
+        return any(each.is_due() for each in self.kept)
+
+    def save(self, tensors: dict[str, Tensor], notes: dict[str, Any]) -> None:
+        """Keep the same for all runs."""
+        for each in self.kept:
+            each.save(tensors, {**notes, "epoch": notes["epoch"] + self.n_before})
+
+
+def corrupted(
+    y: Tensor, share: float, value_range: tuple[float, float], seed: int
+) -> Tensor:
+    """Return targets of which a share is replaced by uniform draws from the range.
+
+    Those of a smaller share are among those of a larger, with the same draws.
+    """
+    n = round(share * len(y))
+    chosen = torch.randperm(len(y), generator=stream(seed, "corrupted"))[:n]
+    draws = torch.rand(len(y), generator=stream(seed, "draws"), dtype=y.dtype)[:n]
+    low, high = value_range
+    return y.index_copy(0, chosen, low + draws * (high - low))
 
 
 def split(table: Table, seed: int, part: str = "test") -> tuple[Rows, Rows]:

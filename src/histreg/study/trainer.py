@@ -8,10 +8,10 @@ on its stack mates but for the rounding of products whose shape has changed.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import torch
 from torch import Tensor
@@ -51,6 +51,38 @@ class Training:
     has_authors_head: bool = False
 
 
+@dataclass(frozen=True, eq=False)
+class Start:
+    """How the body of one network, all but its head, starts.
+
+    Parameters
+    ----------
+    body : Tensor, optional
+        As `Fit.body` has it; drawn if not given.
+    is_frozen : bool
+        Whether it stays as it starts, so that the head alone is trained.
+    """
+
+    body: Tensor | None = None
+    is_frozen: bool = False
+
+
+class Probe(Protocol):
+    """What else to measure of a stack; see `histreg.study.probes`."""
+
+    every_epoch: ClassVar[bool]
+    """After each epoch, whose errors are then recorded too; else after the last."""
+
+    def measure(
+        self,
+        network: Perceptrons,
+        criteria: Sequence[Criterion],
+        rows: Rows,
+        others: Mapping[str, Rows],
+    ) -> list[dict[str, float]]:
+        """Return numbers by name for each network of the stack."""
+
+
 class Checkpoint(Protocol):
     """Where one model is kept while its training goes on.
 
@@ -75,6 +107,8 @@ class Fit:
     curves: Curves = field(default_factory=dict)
     diverged_at: int | None = None
     """The epoch after which an output was not a finite number."""
+    body: Tensor | None = None
+    """The weights at the end, but for those of the head."""
 
 
 def train(
@@ -86,6 +120,8 @@ def train(
     value_range: tuple[float, float],
     seed: int,
     dtype: torch.dtype = torch.float32,
+    starts: Sequence[Start] = (),
+    probes: Sequence[Probe] = (),
     checkpoints: Sequence[Checkpoint] = (),
     on_epoch: Callable[[int], None] | None = None,
 ) -> list[Fit]:
@@ -104,6 +140,9 @@ def train(
     seed : int
     dtype : torch.dtype
         float64 is for tests.
+    starts : sequence of M Start, optional
+        If not all bodies are drawn and trained.
+    probes : sequence of Probe
     checkpoints : sequence of M Checkpoint, optional
         Asked at the start, and offered the state after each epoch but the last. If
         all are of the same epoch, the training goes on from there.
@@ -119,7 +158,17 @@ def train(
     places = sorted(range(len(methods)), key=lambda i: repr(methods[i].group))
     ordered = [methods[i] for i in places]
     with torch.no_grad():
-        stack = _Stack(ordered, rows, others, training, value_range, seed, dtype)
+        stack = _Stack(
+            ordered,
+            [starts[i] if starts else Start() for i in places],
+            rows,
+            others,
+            training,
+            probes,
+            value_range,
+            seed,
+            dtype,
+        )
         fits = stack.run([checkpoints[i] for i in places if checkpoints], on_epoch)
     return [fit for _, fit in sorted(zip(places, fits, strict=True), key=_first)]
 
@@ -134,21 +183,26 @@ class _Stack:
     def __init__(
         self,
         methods: Sequence[NetworkMethod],
+        starts: Sequence[Start],
         rows: Rows,
         others: dict[str, Rows],
         training: Training,
+        probes: Sequence[Probe],
         value_range: tuple[float, float],
         seed: int,
         dtype: torch.dtype,
     ) -> None:
         self.methods = methods
         self.training = training
+        self.probes = probes
         self.seed = seed
         self.rows = Rows(rows.x.to(dtype), rows.y)
         self.others = {
             name: Rows(each.x.to(dtype), each.y) for name, each in others.items()
         }
-        targets = Targets(rows.y, *value_range, seed=seed, dtype=dtype)
+        targets = Targets(
+            rows.y, *value_range, seed=seed, dtype=dtype, epochs=training.epochs
+        )
         self.criteria: list[Criterion] = []
         outputs = []
         for _, same in groupby(methods, key=lambda method: method.group):
@@ -167,6 +221,16 @@ class _Stack:
         if training.has_authors_head:
             heads = [stream(seed, "authors", m.n_outputs) for m in methods]
             authors_head(self.network, heads)
+        for i, start in enumerate(starts):
+            if start.body is not None:
+                self.network.weights.put_body(i, start.body)
+        # Adam does not move what has never had a gradient.
+        self.frozen = [
+            part
+            for i, start in enumerate(starts)
+            if start.is_frozen
+            for part in self.network.gradients.body_parts(i)
+        ]
         self.optimizer = Adam(
             self.network.weights.flat,
             self.network.gradients.flat,
@@ -186,6 +250,8 @@ class _Stack:
         on_epoch: Callable[[int], None] | None,
     ) -> list[Fit]:
         recorded = set(recorded_epochs(self.training.epochs))
+        if any(probe.every_epoch for probe in self.probes):
+            recorded = set(range(1, self.training.epochs + 1))
         done = self._restore(checkpoints)
         for epoch in range(done + 1, self.training.epochs + 1):
             self._train_epoch(epoch)
@@ -202,6 +268,8 @@ class _Stack:
                     checkpoint.save(*self._state_of(i, epoch))
             if on_epoch is not None:
                 on_epoch(epoch)
+        for i, fit in enumerate(self.fits):
+            fit.body = self.network.weights.body_of(i)
         return self.fits
 
     def _train_epoch(self, epoch: int) -> None:
@@ -212,7 +280,7 @@ class _Stack:
         draws = stream(self.seed, "dropout", epoch)
         for criterion in self.criteria:
             criterion.start_epoch(epoch, order)
-        for batch in _batches(n, training.batch_size):
+        for batch in batches(n, training.batch_size):
             some = x[batch]
             if training.dropout:
                 some = dropout(some, training.dropout, generator=draws)
@@ -223,6 +291,8 @@ class _Stack:
             ):
                 criterion.gradient(out, batch, slope)
             network.backward(some)
+            for part in self.frozen:
+                part.zero_()
             for i, largest in self.clipped:
                 network.clip(i, largest)
             self.optimizer.step()
@@ -241,6 +311,15 @@ class _Stack:
             name: self._errors(rows)
             for name, rows in {"train": self.rows, **self.others}.items()
         }
+        is_last = epoch == self.training.epochs
+        probed = [
+            (
+                probe.every_epoch,
+                probe.measure(self.network, self.criteria, self.rows, self.others),
+            )
+            for probe in self.probes
+            if probe.every_epoch or is_last
+        ]
         for i, fit in enumerate(self.fits):
             if fit.diverged_at is not None:
                 continue
@@ -248,7 +327,10 @@ class _Stack:
             for name, error in errors.items():
                 now[f"{name} MAE"] = error[i].abs().mean().item()
                 now[f"{name} RMSE"] = error[i].square().mean().sqrt().item()
-            fit.metrics = now
+            fit.metrics = now.copy()
+            for is_curve, told in probed:
+                fit.metrics |= told[i]
+                now |= told[i] if is_curve else {}
             for name, value in {"epoch": epoch, **now}.items():
                 fit.curves.setdefault(name, []).append(value)
 
@@ -259,7 +341,7 @@ class _Stack:
         for criterion in self.criteria:
             criterion.start_epoch(0, in_place)
         totals = torch.zeros(len(self.methods), dtype=torch.float64)
-        for batch in _batches(n, self.training.batch_size):
+        for batch in batches(n, self.training.batch_size):
             outputs = self.network.forward(self.rows.x[batch])
             pairs = zip(self.criteria, outputs, strict=True)
             each = torch.cat([criterion.loss(out, batch) for criterion, out in pairs])
@@ -269,7 +351,7 @@ class _Stack:
     def _errors(self, rows: Rows) -> Tensor:  # (M, n), float64
         """Return prediction minus target, in original units."""
         parts = []
-        for batch in _batches(len(rows.y), self.training.batch_size):
+        for batch in batches(len(rows.y), self.training.batch_size):
             outputs = self.network.forward(rows.x[batch])
             pairs = zip(self.criteria, outputs, strict=True)
             parts.append(
@@ -280,7 +362,13 @@ class _Stack:
     def _state_of(self, i: int, epoch: int) -> tuple[dict[str, Tensor], dict[str, Any]]:
         tensors = {name: each.vector_of(i) for name, each in self._vectors().items()}
         tensors["n_steps"] = self.optimizer.state["n_steps"]
-        return tensors, {"epoch": epoch, "fit": vars(self.fits[i])}
+        fit = self.fits[i]
+        so_far = {
+            "metrics": fit.metrics,
+            "curves": fit.curves,
+            "diverged_at": fit.diverged_at,
+        }
+        return tensors, {"epoch": epoch, "fit": so_far}
 
     def _restore(self, checkpoints: Sequence[Checkpoint]) -> int:
         """Go on from checkpoints, if there are; return the epochs that are done."""
@@ -315,6 +403,7 @@ def recorded_epochs(epochs: int, n_points: int = 24) -> list[int]:
     return sorted({round(epochs ** (i / steps)) for i in range(steps + 1)})
 
 
-def _batches(n: int, size: int) -> Iterator[slice]:
+def batches(n: int, size: int) -> Iterator[slice]:
+    """Return n rows as slices of this size, the last of what is left."""
     for start in range(0, n, size):
         yield slice(start, min(start + size, n))

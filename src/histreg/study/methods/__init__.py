@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from histreg._checks import check_choice
-from histreg.study.methods.histograms import HLGauss, HLOneBin, HLProjected, HLUniform
+from histreg.study.methods.auxiliary import L2Moments, L2MultiTask
+from histreg.study.methods.histograms import (
+    HLGauss,
+    HLGaussAnnealed,
+    HLOneBin,
+    HLProjected,
+    HLUniform,
+)
 from histreg.study.methods.linear import LinearRegression
 from histreg.study.methods.method import Criterion, Method, NetworkMethod, Targets
 from histreg.study.methods.mixture import MDN
@@ -25,6 +32,8 @@ METHODS: dict[str, type[Method]] = {
         L2,
         L2Noise,
         L2Clipping,
+        L2MultiTask,
+        L2Moments,
         L1,
         MDN,
         L2SoftmaxPerBin,
@@ -35,6 +44,7 @@ METHODS: dict[str, type[Method]] = {
         HLUniform,
         HLProjected,
         HLGauss,
+        HLGaussAnnealed,
     )
 }
 
@@ -55,11 +65,14 @@ __all__ = [
     "Brier",
     "Criterion",
     "HLGauss",
+    "HLGaussAnnealed",
     "HLOneBin",
     "HLProjected",
     "HLUniform",
     "L1SoftmaxMean",
     "L2Clipping",
+    "L2Moments",
+    "L2MultiTask",
     "L2Noise",
     "L2SoftmaxMean",
     "L2SoftmaxPerBin",

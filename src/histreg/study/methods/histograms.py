@@ -91,10 +91,15 @@ class TargetTables:
         self, methods: Sequence[HistogramLossMethod], targets: Targets
     ) -> None:
         self.bins = [method.bins(targets.low, targets.high) for method in methods]
-        distinct, codes = targets.y.unique(return_inverse=True)  # (u,), (n,)
+        self.dtype = targets.dtype
+        self.distinct, codes = targets.y.unique(return_inverse=True)  # (u,), (n,)
         self.codes = self.ordered = codes
+        self.fill(methods)
+
+    def fill(self, methods: Sequence[HistogramLossMethod]) -> None:
+        """Compute the tables, of these methods from now on, over the same bins."""
         tables = [
-            method.target_probs(distinct, bins).to(targets.dtype)  # (u, k)
+            method.target_probs(self.distinct, bins).to(self.dtype)  # (u, k)
             for method, bins in zip(methods, self.bins, strict=True)
         ]
         self.tables = torch.stack(tables)  # (M, u, k)
@@ -130,6 +135,10 @@ class CrossEntropies(Criterion):
         """Return mean cross-entropies."""
         return losses.histogram_loss(outputs, self.tables.of(batch)).mean(dim=1)
 
+    def floor(self, batch: slice) -> Tensor:
+        """Return mean entropies of the targets."""
+        return torch.special.entr(self.tables.of(batch)).sum(dim=-1).mean(dim=1)
+
     def predict(self, outputs: Tensor) -> Tensor:
         """Return the means of the histograms."""
         pairs = zip(outputs.double().softmax(dim=-1), self.tables.bins, strict=True)
@@ -153,6 +162,60 @@ class HLGauss(HistogramLossMethod):
     def target_probs(self, y: Tensor, bins: Bins) -> Tensor:
         """Return the mass of the Gaussian in each bin."""
         return targets.gaussian(y, bins, sigma=self.sigma_in_bins * bins.width)
+
+
+@dataclass(frozen=True)
+class HLGaussAnnealed(HLGauss):
+    """Against a Gaussian that starts wide and narrows to sigma by equal factors.
+
+    Parameters
+    ----------
+    sigma_in_bins : float
+        Of the last epochs.
+    first_sigma_in_bins : float
+        Of the first epoch.
+    annealed_share : float
+        Of the epochs, after which sigma stays.
+    """
+
+    name: ClassVar[str] = "HL-Gauss+Annealing"
+    first_sigma_in_bins: float = 8.0
+    annealed_share: float = 0.2
+
+    def at(self, epoch: int, epochs: int) -> HLGauss:
+        """Return the method of one epoch out of so many; 0 stands for the last."""
+        n_annealed = max(1, round(self.annealed_share * epochs))
+        done = 1.0 if epoch == 0 else min(1.0, (epoch - 1) / n_annealed)
+        ratio = self.sigma_in_bins / self.first_sigma_in_bins
+        sigma = self.first_sigma_in_bins * ratio**done
+        return HLGauss(sigma, self.n_bins, self.padding_in_bins)
+
+    @property
+    def group(self) -> tuple[object, ...]:
+        """Apart from targets that stay."""
+        return (self.name, self.n_bins)
+
+    @classmethod
+    def criterion(cls, methods: Sequence[Any], targets: Targets) -> Criterion:
+        """Return cross-entropies against targets that change."""
+        return AnnealedCrossEntropies(methods, targets)
+
+
+class AnnealedCrossEntropies(CrossEntropies):
+    """The histogram losses of M networks whose targets narrow."""
+
+    def __init__(self, methods: Sequence[HLGaussAnnealed], targets: Targets) -> None:
+        super().__init__(methods, targets)
+        self.methods, self.epochs = methods, targets.epochs
+        self.now: Sequence[HLGauss] = methods
+
+    def start_epoch(self, epoch: int, order: Tensor) -> None:
+        """Put the targets in order, after computing them anew if sigma has changed."""
+        wanted = [method.at(epoch, self.epochs) for method in self.methods]
+        if wanted != self.now:
+            self.now = wanted
+            self.tables.fill(wanted)
+        super().start_epoch(epoch, order)
 
 
 @dataclass(frozen=True)

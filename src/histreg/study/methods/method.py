@@ -28,6 +28,8 @@ class Targets:
         Of the runs, for what a method draws itself.
     dtype : torch.dtype
         In which gradients are computed.
+    epochs : int
+        Of the training, for what changes while it lasts.
     """
 
     y: Tensor
@@ -35,6 +37,7 @@ class Targets:
     high: float
     seed: int
     dtype: torch.dtype = torch.float32
+    epochs: int = 1
 
     @property
     def scaled(self) -> Tensor:  # (n,)
@@ -53,7 +56,11 @@ class Criterion(ABC):
 
     @abstractmethod
     def start_epoch(self, epoch: int, order: Tensor) -> None:
-        """Take the order, (n,) row numbers, in which an epoch visits the rows."""
+        """Take the order, (n,) row numbers, in which an epoch visits the rows.
+
+        Epochs count from 1. Epoch 0 is none of the training: losses are then those
+        that a network is measured by, without noise and of the final target.
+        """
 
     @abstractmethod
     def gradient(self, outputs: Tensor, batch: slice, out: Tensor) -> None:
@@ -69,6 +76,10 @@ class Criterion(ABC):
     @abstractmethod
     def loss(self, outputs: Tensor, batch: slice) -> Tensor:
         """Return the mean loss over a batch: (M, b, o) -> (M,)."""
+
+    def floor(self, batch: slice) -> Tensor:  # noqa: ARG002
+        """Return the smallest that `loss` can be, (M,) or one for all; NaN: unknown."""
+        return torch.tensor(math.nan)
 
     @abstractmethod
     def predict(self, outputs: Tensor) -> Tensor:

@@ -172,6 +172,10 @@ class BrierScores(CrossEntropies):
         """Return mean squared distances."""
         return losses.brier(outputs, self.tables.of(batch)).mean(dim=1)
 
+    def floor(self, batch: slice) -> Tensor:  # noqa: ARG002
+        """Return 0."""
+        return torch.zeros(())
+
 
 def _through_softmax(slope: Tensor, probs: Tensor) -> None:
     """Overwrite probs h by h (s - <h, s>), the mean over a batch, with s the slope."""

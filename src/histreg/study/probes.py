@@ -1,0 +1,101 @@
+"""Probes: what else is measured of networks in training, and changes nothing in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from histreg.study.methods import Criterion
+from histreg.study.perceptrons import Perceptrons
+from histreg.study.trainer import Probe, Rows, batches
+
+N_PROBED = 2048  # rows on which gradients are measured
+SMALLEST_EXCESS = 1e-12
+ROWS_AT_ONCE = 256
+
+
+class Gradients:
+    """How steep the loss is for its height: after each epoch, on the same rows.
+
+    The norm of the gradient in all weights over the loss minus the smallest that it can
+    be, both on the first 2,048 rows to learn from.
+    """
+
+    every_epoch: ClassVar[bool] = True
+
+    def measure(
+        self,
+        network: Perceptrons,
+        criteria: Sequence[Criterion],
+        rows: Rows,
+        others: Mapping[str, Rows],  # noqa: ARG002
+    ) -> list[dict[str, float]]:
+        """Return "gradient norm" and "excess loss" of each network."""
+        x = rows.x[:N_PROBED]
+        everything = slice(0, len(x))
+        outputs = network.forward(x)
+        slopes = network.output_slopes(x)
+        excess = []
+        for criterion, out, slope in zip(criteria, outputs, slopes, strict=True):
+            criterion.start_epoch(0, torch.arange(len(x)))
+            criterion.gradient(out, everything, slope)
+            floor = criterion.floor(everything).double()
+            excess.append(criterion.loss(out, everything).double() - floor)
+        network.backward(x)
+        return [
+            {
+                "gradient norm": network.gradients.vector_of(i).norm().item(),
+                "excess loss": max(each, SMALLEST_EXCESS),
+            }
+            for i, each in enumerate(torch.cat(excess).tolist())
+        ]
+
+
+class Sensitivity:
+    """How much predictions change with the inputs: at the end, on the other rows."""
+
+    every_epoch: ClassVar[bool] = False
+
+    def measure(
+        self,
+        network: Perceptrons,
+        criteria: Sequence[Criterion],
+        rows: Rows,  # noqa: ARG002
+        others: Mapping[str, Rows],
+    ) -> list[dict[str, float]]:
+        """Return the mean norm of the derivative of the prediction in the inputs.
+
+        In original units of y by standard deviations of the inputs.
+        """
+        found: list[dict[str, float]] = [{} for _ in range(network.shape.n_models)]
+        for name, each in others.items():
+            norms = torch.cat(
+                [
+                    _input_slopes(network, criteria, each.x[batch]).norm(dim=-1)
+                    for batch in batches(len(each.x), ROWS_AT_ONCE)
+                ],
+                dim=1,
+            )  # (M, n)
+            for told, norm in zip(found, norms.double().mean(dim=1), strict=True):
+                told[f"{name} sensitivity"] = norm.item()
+        return found
+
+
+def _input_slopes(
+    network: Perceptrons, criteria: Sequence[Criterion], x: Tensor
+) -> Tensor:  # (M, n, d)
+    outputs = network.forward(x)
+    slopes = network.output_slopes(x)
+    for criterion, out, slope in zip(criteria, outputs, slopes, strict=True):
+        leaf = out.detach().requires_grad_()
+        with torch.enable_grad():
+            total = criterion.predict(leaf).sum()
+        slope.copy_(torch.autograd.grad(total, leaf)[0])
+    network.backward(x)
+    return network.input_slopes(x)
+
+
+PROBES: dict[str, type[Probe]] = {"gradients": Gradients, "sensitivity": Sensitivity}
