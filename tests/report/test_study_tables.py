@@ -19,6 +19,7 @@ from histreg.study.methods import (
     LinearRegression,
 )
 from histreg.study.statistics import Estimate, Setting
+from histreg.study.tabular import TabularRun
 from tests.study.made_up import (
     label_bias_record,
     record_of,
@@ -192,9 +193,9 @@ def test_the_shifted_grid_is_not_compared_with_the_papers():
 )
 def test_the_paper_has_a_number_of_the_same_thing_only(method, is_there):
     for dataset in ("ct", "song", "bike", "pole"):
-        found = in_paper(Setting(dataset, method, {}), "test MAE")
+        found = in_paper(Setting(TabularRun.of(dataset, method, 0)), "test MAE")
         assert (found is not None) == is_there
-    assert in_paper(Setting("diabetes", method, {}), "test MAE") is None
+    assert in_paper(Setting(TabularRun.of("diabetes", method, 0)), "test MAE") is None
 
 
 def test_the_papers_softmax_stands_after_the_losses_that_it_may_have_been():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from histreg.study.methods import Method
 from histreg.study.runs import Record
@@ -60,27 +61,60 @@ class Estimate:
         return difference / error
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Setting:
-    """A method on a data set, over its seeds.
+    """A run over its seeds.
 
     Parameters
     ----------
-    dataset : str
-    method : Method
-    estimates : dict of str to Estimate
-        By metric.
-    n_diverged : int
-        Seeds that left the finite numbers; the others are what is estimated.
-    changes : str
-        What differs from the protocol of the data set, such as the epochs.
+    run : TabularRun
+        Of seed 0, which stands for all.
+    records : sequence of Record
+        One for each seed.
     """
 
-    dataset: str
-    method: Method
-    estimates: dict[str, Estimate]
-    n_diverged: int = 0
-    changes: str = ""
+    run: TabularRun
+    records: Sequence[Record] = ()
+
+    @property
+    def dataset(self) -> str:
+        """The name of the data set."""
+        return self.run.dataset
+
+    @property
+    def method(self) -> Method:
+        """The method."""
+        return self.run.method
+
+    @property
+    def changes(self) -> str:
+        """What differs from the protocol of the data set, such as the epochs."""
+        return ", ".join(self.run.changes)
+
+    @property
+    def n_diverged(self) -> int:
+        """Seeds that left the finite numbers; the others are what is estimated."""
+        return len(self.records) - len(self._finite)
+
+    @property
+    def _finite(self) -> list[Record]:
+        return [each for each in self.records if each.outcome.diverged_at is None]
+
+    def values(self, metric: str) -> dict[int, float]:
+        """Return a metric by seed, of those that are finite."""
+        return {
+            int(str(each.run.facet("seed"))): each.outcome.metrics[metric]
+            for each in self._finite
+            if metric in each.outcome.metrics
+        }
+
+    @cached_property
+    def estimates(self) -> dict[str, Estimate]:
+        """Means and standard errors by metric."""
+        names = dict.fromkeys(
+            name for each in self._finite for name in each.outcome.metrics
+        )
+        return {name: Estimate.of(self.values(name).values()) for name in names}
 
     @property
     def label(self) -> str:
@@ -97,24 +131,7 @@ def settings_of(records: Iterable[Record], *, part: str = "test") -> list[Settin
         run = record.run
         if isinstance(run, TabularRun) and run.part == part:
             groups.setdefault(replace(run, seed=0), []).append(record)
-    found = []
-    for run, group in groups.items():
-        finite = [each for each in group if each.outcome.diverged_at is None]
-        names = dict.fromkeys(name for each in finite for name in each.outcome.metrics)
-        estimates = {
-            name: Estimate.of(each.outcome.metrics[name] for each in finite)
-            for name in names
-        }
-        found.append(
-            Setting(
-                run.dataset,
-                run.method,
-                estimates,
-                n_diverged=len(group) - len(finite),
-                changes=", ".join(run.changes),
-            )
-        )
-    return found
+    return [Setting(run, group) for run, group in groups.items()]
 
 
 def best_settings(settings: Sequence[Setting], metric: str) -> list[Setting]:

@@ -1,0 +1,228 @@
+"""Evidence: records by what was run, and findings by what they can decide."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
+
+from histreg.study.catalogue import DATA
+from histreg.study.comparisons import LEVEL, Comparison
+from histreg.study.datasets import dataset
+from histreg.study.methods import Method
+from histreg.study.runs import Record
+from histreg.study.statistics import Setting, settings_of, validated_settings
+from histreg.study.tabular import TabularRun
+
+ENOUGH = math.ceil(-math.log2(LEVEL))
+"""Seeds, with fewer of which no exact test can decide: 2 ** -ENOUGH <= LEVEL."""
+
+BySeed = dict[int, float]
+
+
+class Verdict(StrEnum):
+    """What becomes of a claim."""
+
+    CONFIRMED = "confirmed"
+    REFUTED = "refuted"
+    NOT_SIGNIFICANT = "not significant"
+    NOT_RUN = "not run"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What the records say of one part of a claim.
+
+    Parameters
+    ----------
+    part : str
+        What is said, such as "Pole: HL-Gauss below l2".
+    verdict : Verdict
+    numbers : str
+        That decided it; empty if nothing was run.
+    """
+
+    part: str
+    verdict: Verdict
+    numbers: str = ""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim of the paper, and the rule by which records decide it.
+
+    Parameters
+    ----------
+    name : str
+        As the specification numbers it.
+    text : str
+        What is claimed.
+    rule : str
+        How it is decided.
+    experiments : tuple of str
+        Whose records are read.
+    find : callable
+        From evidence to the findings of its parts.
+    """
+
+    name: str
+    text: str
+    rule: str
+    experiments: tuple[str, ...]
+    find: Callable[[Evidence], Sequence[Finding]]
+
+
+def verdict_of(findings: Iterable[Finding]) -> Verdict:
+    """Return the verdict on a claim that says all of its parts.
+
+    What was not run does not count. One part refuted refutes it; all must be confirmed
+    to confirm it.
+    """
+    verdicts = {each.verdict for each in findings} - {Verdict.NOT_RUN}
+    if not verdicts:
+        return Verdict.NOT_RUN
+    if Verdict.REFUTED in verdicts:
+        return Verdict.REFUTED
+    return verdicts.pop() if len(verdicts) == 1 else Verdict.NOT_SIGNIFICANT
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Records, by what was run.
+
+    Parameters
+    ----------
+    records : sequence of Record
+    datasets : tuple of str
+        On which claims are looked at; the paper's unless others are asked for.
+    epochs : int, optional
+        Instead of the protocol's: evidence of a reduced study.
+    """
+
+    records: Sequence[Record]
+    datasets: tuple[str, ...] = DATA
+    epochs: int | None = None
+
+    @cached_property
+    def _settings(self) -> dict[TabularRun, Setting]:
+        return {each.run: each for each in settings_of(self.records)}
+
+    def setting(self, name: str, method: Method, **changes: Any) -> Setting | None:
+        """Return a method on a data set by the protocol, but for some changes."""
+        if self.epochs is not None:
+            changes = {"epochs": self.epochs, **changes}
+        return self._settings.get(TabularRun.of(name, method, 0, **changes))
+
+    def values(
+        self, name: str, method: Method, metric: str = "test MAE", **changes: Any
+    ) -> BySeed:
+        """Return a metric by seed; nothing if there is no such run."""
+        found = self.setting(name, method, **changes)
+        return {} if found is None else found.values(metric)
+
+    def chosen(self, name: str, method: str, metric: str = "test MAE") -> BySeed:
+        """Return a metric of a tuned method, its setting chosen on validation rows."""
+        for each in self._validated:
+            if (each.dataset, each.method.name) == (name, method):
+                return each.values(metric)
+        return {}
+
+    @cached_property
+    def _validated(self) -> list[Setting]:
+        usual = [record for record in self.records if self._is_usual(record)]
+        return [each for each in validated_settings(usual) if each.method.is_tuned]
+
+    def _is_usual(self, record: Record) -> bool:
+        run = record.run
+        if not isinstance(run, TabularRun):
+            return False
+        changes = {} if self.epochs is None else {"epochs": self.epochs}
+        of = TabularRun.of(run.dataset, run.method, run.seed, part=run.part, **changes)
+        return run == of
+
+
+def title(name: str) -> str:
+    """Return what a person calls a data set."""
+    return dataset(name).title
+
+
+def lower(part: str, a: BySeed, b: BySeed) -> Finding:
+    """Return whether a is below b: exact test of paired seeds, one-sided."""
+    found = Comparison.of(a, b)
+    if found.n < ENOUGH:
+        return _too_few(part, found)
+    verdict = Verdict.NOT_SIGNIFICANT
+    if found.p_lower <= LEVEL:
+        verdict = Verdict.CONFIRMED
+    elif found.p_higher <= LEVEL:
+        verdict = Verdict.REFUTED
+    return Finding(part, verdict, _told(a, b, found))
+
+
+def not_lower(part: str, a: BySeed, b: BySeed, margin: float) -> Finding:
+    """Return whether a is not below b by more than a share of it.
+
+    Confirmed if the 95 % interval of the difference is above that; refuted if a is
+    significantly below b, and by more than that in the mean.
+    """
+    found = Comparison.of(a, b)
+    if found.n < ENOUGH:
+        return _too_few(part, found)
+    room = margin * abs(_mean_of(b, found, a))
+    verdict = Verdict.NOT_SIGNIFICANT
+    if found.interval()[0] > -room:
+        verdict = Verdict.CONFIRMED
+    elif found.p_lower <= LEVEL and found.mean < -room:
+        verdict = Verdict.REFUTED
+    return Finding(part, verdict, _told(a, b, found))
+
+
+def within(part: str, a: BySeed, b: BySeed, margin: float) -> Finding:
+    """Return whether a is as b, up to a share of it.
+
+    Confirmed if the 95 % interval of the difference lies within the margin; refuted if
+    it lies outside.
+    """
+    found = Comparison.of(a, b)
+    if found.n < ENOUGH:
+        return _too_few(part, found)
+    room = margin * abs(_mean_of(b, found, a))
+    low, high = found.interval()
+    verdict = Verdict.NOT_SIGNIFICANT
+    if -room < low and high < room:
+        verdict = Verdict.CONFIRMED
+    elif high < -room or low > room:
+        verdict = Verdict.REFUTED
+    return Finding(part, verdict, _told(a, b, found))
+
+
+def measured(part: str, *, holds: bool, numbers: str) -> Finding:
+    """Return a finding of numbers that have no chance in them."""
+    return Finding(part, Verdict.CONFIRMED if holds else Verdict.REFUTED, numbers)
+
+
+def not_run(part: str) -> Finding:
+    """Return that nothing was run."""
+    return Finding(part, Verdict.NOT_RUN)
+
+
+def _too_few(part: str, found: Comparison) -> Finding:
+    told = f"{found.n} of {ENOUGH} seeds" if found.n else ""
+    return Finding(part, Verdict.NOT_RUN, told)
+
+
+def _mean_of(values: BySeed, found: Comparison, other: BySeed) -> float:
+    common = values.keys() & other.keys()
+    return math.fsum(values[seed] for seed in common) / found.n
+
+
+def _told(a: BySeed, b: BySeed, found: Comparison) -> str:
+    low, high = found.interval()
+    p = min(found.p_lower, found.p_higher)
+    return (
+        f"{_mean_of(a, found, b):.4g} against {_mean_of(b, found, a):.4g}, "
+        f"difference {found.mean:+.3g} [{low:+.3g}, {high:+.3g}], p {p:.2g}"
+    )
