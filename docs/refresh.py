@@ -3,7 +3,8 @@
     python docs/refresh.py docs/paper.md
 
 A block between ``<!-- table NAME OPTIONS -->`` and ``<!-- end -->`` becomes what
-``histreg study table NAME OPTIONS --format markdown --store results/study`` prints.
+``histreg study table NAME OPTIONS --format markdown --store results/study`` prints; one
+after ``<!-- claims OPTIONS -->`` likewise.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from typer.testing import CliRunner
 from histreg.cli import app
 
 RECORDS = Path(__file__).parents[1] / "results" / "study"
-BLOCK = re.compile(r"(<!-- table (.*?) -->\n).*?(<!-- end -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- ((?:table|claims)\b.*?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
-def table(command: str) -> str:
-    """Return what the command prints of the records that are committed."""
-    arguments = ["study", "table", *shlex.split(command)]
+def printed(command: str) -> str:
+    """Return what a command of the study prints of the records that are committed."""
+    arguments = ["study", *shlex.split(command)]
     arguments += ["--format", "markdown", "--store", str(RECORDS)]
     result = CliRunner().invoke(app, arguments)
     if result.exit_code:
@@ -33,7 +34,7 @@ def table(command: str) -> str:
 
 def refreshed(text: str) -> str:
     """Return a page with its tables made anew."""
-    return BLOCK.sub(lambda m: m[1] + "\n" + table(m[2]) + "\n" + m[3], text)
+    return BLOCK.sub(lambda m: m[1] + "\n" + printed(m[2]) + "\n" + m[3], text)
 
 
 if __name__ == "__main__":

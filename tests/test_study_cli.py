@@ -12,9 +12,13 @@ from typer.testing import CliRunner
 
 from histreg.cli import app
 from histreg.study.catalogue import EXPERIMENTS, experiment, selected
+from histreg.study.claims import CLAIMS
 from histreg.study.datasets import DATASETS
+from histreg.study.methods import HLOneBin, HLProjected
 from histreg.study.store import Store
+from histreg.study.tabular import TabularRun
 from tests.study.gated import wait_until
+from tests.study.made_up import record_of
 
 FEW = ["--datasets", "diabetes", "--seeds", "1,2", "--epochs", "2"]
 METHODS = ["--methods", "l2,HL-Gauss,HL-OneBin,Linear Regression"]
@@ -96,6 +100,43 @@ def test_tables_come_in_other_forms_and_into_files(place, form, expected):
     text = (place / "table").read_text()
     assert expected in text
     assert "train RMSE" in text
+
+
+def test_claims_are_judged_by_the_records_of_a_store(place):
+    for seed, (better, worse) in enumerate([(1.0, 2.0)] * 5, start=1):
+        for method, error in ((HLProjected(), better), (HLOneBin(), worse)):
+            run = TabularRun.of("diabetes", method, seed, epochs=2)
+            metrics = {"test MAE": error, "test RMSE": error}
+            Store("histreg-study").save(record_of(run, metrics))
+    command = ["K15", "--datasets", "diabetes", "--epochs", "2"]
+    printed = study("claims", *command)
+    assert "Diabetes: HL-Gauss below HL-Projected" in printed
+    study("claims", "--format", "markdown", "--details", "--out", "claims.md")
+    text = (place / "claims.md").read_text()
+    for name in CLAIMS:
+        assert f"| {name} |" in text
+        assert f"**{name}, " in text
+
+
+def test_without_records_no_claim_was_run():
+    printed = study("claims")
+    for name in CLAIMS:
+        assert f"{name} " in printed
+    assert (
+        f"0 confirmed, 0 refuted, 0 not significant, {len(CLAIMS)} not run" in printed
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["K99"], "claim must be one of"),
+        (["--datasets", "moon"], "--datasets must be one of"),
+        (["--format", "word"], "--format must be one of"),
+    ],
+)
+def test_claims_refuse_what_they_do_not_know(arguments, problem):
+    assert problem in study("claims", *arguments, code=2)
 
 
 def test_a_dry_run_computes_nothing_and_says_how_long(place):

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console, Group
@@ -30,6 +30,9 @@ from histreg.study.executors import pool_of
 from histreg.study.runs import Record, Run
 from histreg.study.store import State, Store
 from histreg.study.tabular import TabularRun
+
+if TYPE_CHECKING:  # it is loaded by the commands that print
+    from histreg.report.printed import PrintedTable
 
 app = typer.Typer(
     help="Run the paper's experiments, and see our numbers beside the paper's.",
@@ -68,6 +71,8 @@ Seeds = Annotated[
 Epochs = Annotated[
     int | None, typer.Option("--epochs", help="Instead of the paper's number.")
 ]
+Format = Annotated[str, typer.Option("--format", help="text, markdown or latex.")]
+OutFile = Annotated[Path | None, typer.Option("--out", "-o", help="File.")]
 Imports = Annotated[
     list[str] | None,
     typer.Option(
@@ -258,14 +263,12 @@ def table(
     methods: Methods = None,
     seeds: Seeds = None,
     epochs: Epochs = None,
-    form: Annotated[
-        str, typer.Option("--format", help="text, markdown or latex.")
-    ] = "text",
+    form: Format = "text",
     metrics: Annotated[
         str | None,
         typer.Option(help="By commas: train MAE, train RMSE, test MAE, test RMSE."),
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="File.")] = None,
+    out: OutFile = None,
     store: StoreFolder = DEFAULT_STORE,
     modules: Imports = None,
 ) -> None:
@@ -283,13 +286,59 @@ def table(
     records = Store(store).records(runs)
     if not records:
         raise ValueError(f"the table {name} must have records, got none yet")
-    tables = tables_of(name, records, chosen, runs=runs)
-    text = "\n\n".join(each.shown(form) for each in tables)
-    if out is None:
-        print(text)
-        return
-    with whole(out) as partial:
-        partial.write_text(text + "\n")
+    _print(tables_of(name, records, chosen, runs=runs), form, out)
+
+
+@app.command(epilog="Example: histreg study claims K5 K21 --store results/study")
+@refusing
+def claims(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Claims, such as K5, with their numbers; all if none."),
+    ] = None,
+    datasets: Datasets = None,
+    epochs: Epochs = None,
+    details: Annotated[
+        bool, typer.Option("--details", help="Also the numbers that decided each.")
+    ] = False,
+    form: Format = "text",
+    out: OutFile = None,
+    store: StoreFolder = DEFAULT_STORE,
+    modules: Imports = None,
+) -> None:
+    """Judge the paper's claims by the records.
+
+    Each is confirmed, refuted, not significant or not run, by a rule that is told with
+    its numbers. Other data sets, or fewer epochs, are judged if they are asked for;
+    by themselves the paper's data sets and numbers of epochs count alone.
+    """
+    from histreg.report.printed import FORMATS
+    from histreg.report.study_claims import findings_of, scoreboard
+    from histreg.study.catalogue import DATA
+    from histreg.study.claims import CLAIMS, Evidence
+
+    _import(modules)
+    check_choice("--format", form, FORMATS)
+    for name in names or []:
+        check_choice("claim", name, CLAIMS)
+    for name in _listed(datasets, "--datasets"):
+        check_choice("--datasets", name, DATASETS)
+    judged = [CLAIMS[name] for name in names or CLAIMS]
+    wanted = dict.fromkeys(name for claim in judged for name in claim.experiments)
+    runs: dict[Run, None] = {}
+    for name in wanted:
+        runs |= dict.fromkeys(
+            selected(experiment(name).runs, datasets=_listed(datasets), epochs=epochs)
+        )
+    evidence = Evidence(
+        Store(store).records(list(runs)),
+        datasets=tuple(_listed(datasets)) or DATA,
+        epochs=epochs,
+    )
+    tables = [] if names else [scoreboard(judged, evidence)]
+    if names or details:
+        tables += [findings_of(claim, evidence) for claim in judged]
+    _print(tables, form, out)
 
 
 @app.command(epilog="Example: histreg study figure sines --out sines.png")
@@ -319,6 +368,16 @@ def figure(
     with whole(out) as partial:
         drawn.savefig(partial, dpi=150)
     Console().print(f"Figure in {escape(str(out))}")
+
+
+def _print(tables: Iterable[PrintedTable], form: str, out: Path | None) -> None:
+    """Print tables one after another, or write them to a file."""
+    text = "\n\n".join(each.shown(form) for each in tables)
+    if out is None:
+        print(text)
+        return
+    with whole(out) as partial:
+        partial.write_text(text + "\n")
 
 
 def _runs(

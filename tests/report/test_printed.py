@@ -120,3 +120,11 @@ def test_every_form_is_shown_as_itself():
 def test_a_row_that_is_too_short_is_refused_in_text():
     with pytest.raises(ValueError, match="shorter"):
         PrintedTable("t", ("a", "b"), [("only",)]).text()
+
+
+def test_several_columns_can_be_words():
+    table = PrintedTable("t", ("a", "b", "c"), [("x", "y", "1")], n_words=2)
+    wide = PrintedTable("t", ("aa", "bb", "cc"), [("x", "y", "1")], n_words=2)
+    assert wide.text().splitlines()[4] == "x   y    1"
+    assert table.markdown().splitlines()[3] == "|---|---|---:|"
+    assert r"\begin{tabular}{llr}" in table.latex()

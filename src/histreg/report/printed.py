@@ -32,15 +32,18 @@ class PrintedTable:
     title : str
     header : tuple of str
     rows : sequence of tuples of str
-        As long as the header; the first column is words, the others numbers.
+        As long as the header.
     notes : sequence of str
         Said below.
+    n_words : int
+        How many columns, from the first, are words; the others are numbers.
     """
 
     title: str
     header: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
     notes: Sequence[str] = ()
+    n_words: int = 1
 
     def text(self) -> str:
         """Return the table for a terminal."""
@@ -48,9 +51,11 @@ class PrintedTable:
         widths = [max(map(len, column)) for column in columns]
 
         def line(cells: tuple[str, ...]) -> str:
-            first = cells[0].ljust(widths[0])
-            rest = zip(cells[1:], widths[1:], strict=True)
-            return "  ".join([first, *(cell.rjust(width) for cell, width in rest)])
+            aligned = [
+                cell.ljust(width) if i < self.n_words else cell.rjust(width)
+                for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
+            ]
+            return "  ".join(aligned)
 
         rule = "-" * len(line(self.header))
         parts = [self.title, rule, line(self.header), rule, *map(line, self.rows), rule]
@@ -64,7 +69,8 @@ class PrintedTable:
         def line(cells: tuple[str, ...]) -> str:
             return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
-        alignment = "|---|" + "---:|" * (len(self.header) - 1)
+        n_numbers = len(self.header) - self.n_words
+        alignment = "|" + "---|" * self.n_words + "---:|" * n_numbers
         table = [line(self.header), alignment, *map(line, self.rows)]
         notes = [part for note in self.notes for part in ("", note)]
         return "\n".join([f"**{self.title}**", "", *table, *notes])
@@ -75,7 +81,7 @@ class PrintedTable:
         def line(cells: tuple[str, ...]) -> str:
             return " & ".join(map(_escaped, cells)) + r" \\"
 
-        alignment = "l" + "r" * (len(self.header) - 1)
+        alignment = "l" * self.n_words + "r" * (len(self.header) - self.n_words)
         return "\n".join(
             [
                 r"\begin{table}",

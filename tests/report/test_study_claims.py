@@ -1,0 +1,50 @@
+"""The scoreboard of claims, on findings by hand."""
+
+import pytest
+
+from histreg.report.study_claims import findings_of, scoreboard
+from histreg.study.claims import Claim, Evidence, Finding, Verdict
+
+NOTHING = Evidence([])
+
+
+def claim(name, *verdicts):
+    findings = [
+        Finding(f"part {i}", verdict, f"number {i}")
+        for i, verdict in enumerate(verdicts)
+    ]
+    return Claim(name, f"{name} holds", "by hand", (), lambda _: findings)
+
+
+CONFIRMED, REFUTED, UNDECIDED, NOT_RUN = Verdict
+KINDS = [
+    ((CONFIRMED, CONFIRMED), "confirmed", ["2", "0", "0", "0"]),
+    ((CONFIRMED, NOT_RUN), "confirmed", ["1", "0", "0", "1"]),
+    ((CONFIRMED, REFUTED, UNDECIDED), "refuted", ["1", "1", "1", "0"]),
+    ((CONFIRMED, UNDECIDED, NOT_RUN), "not significant", ["1", "0", "1", "1"]),
+    ((NOT_RUN, NOT_RUN), "not run", ["0", "0", "0", "2"]),
+    ((), "not run", ["0", "0", "0", "0"]),
+]
+
+
+@pytest.mark.parametrize(("verdicts", "expected", "counts"), KINDS)
+def test_a_claim_has_a_line_with_its_verdict_and_parts(verdicts, expected, counts):
+    (row,) = scoreboard([claim("K1", *verdicts)], NOTHING).rows
+    assert row == ("K1", expected, "K1 holds", *counts)
+
+
+def test_verdicts_are_counted_below():
+    table = scoreboard([claim("K1", *verdicts) for verdicts, *_ in KINDS], NOTHING)
+    assert table.notes[0] == (
+        "6 claims: 2 confirmed, 1 refuted, 1 not significant, 2 not run."
+    )
+
+
+def test_details_have_every_part_with_its_numbers_and_the_rule():
+    table = findings_of(claim("K1", CONFIRMED, NOT_RUN), NOTHING)
+    assert table.title == "K1, confirmed: K1 holds"
+    assert list(table.rows) == [
+        ("part 0", "confirmed", "number 0"),
+        ("part 1", "not run", "number 1"),
+    ]
+    assert table.notes == ["Rule: by hand"]
