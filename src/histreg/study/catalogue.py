@@ -61,6 +61,8 @@ OVERALL = (
 
 N_BINS = (10, 20, 30, 50, 100, 200, 400)
 SIGMAS = tuple(2.0**power for power in range(-4, 5))  # in bins
+NARROW = SIGMAS[0]
+OFF_THE_BORDERS = 9.7  # bins of padding, by which the borders miss multiples of ten
 AUXILIARY = (
     *(L2MultiTask(weight) for weight in (0.0, 0.01, 0.1, 1.0, 10.0, 100.0)),
     *(L2Moments(n) for n in (2, 3, 4, 6, 8)),
@@ -253,6 +255,23 @@ EXPERIMENTS = {
             "Figures 6 (right) and 18",
             "How wide should the Gaussian target be?",
             tabular((L2(), *(HLGauss(sigma) for sigma in SIGMAS))),
+        ),
+        Experiment(
+            "grid",
+            "Targets on and off the borders of the bins",
+            "not in it; explains Figures 16 and 18 on Pole",
+            "Do narrow targets do no harm on Pole because all y lie on borders?",
+            tabular(
+                [
+                    each
+                    for padding in (10.0, OFF_THE_BORDERS)
+                    for each in (
+                        HLOneBin(padding_in_bins=padding),
+                        HLGauss(NARROW, padding_in_bins=padding),
+                        HLGauss(padding_in_bins=padding),
+                    )
+                ]
+            ),
         ),
         Experiment(
             "representation",
