@@ -32,7 +32,9 @@ def _with(method: Method, body: str, **changes: Any) -> Condition:
     return Condition.of(method, label=f"{method.label} {body}", **changes)
 
 
-def _column(body: str, l2: dict[str, Any], hl: dict[str, Any]) -> tuple[Condition, ...]:
+def _column(
+    body: str, *, l2: dict[str, Any], hl: dict[str, Any]
+) -> tuple[Condition, ...]:
     return _with(HLGauss(), body, **hl), _with(L2(), body, **l2)
 
 
@@ -42,9 +44,9 @@ _RANDOM = "on a random body, frozen"
 _FROZEN: dict[str, Any] = {"has_frozen_body": True}
 _OF_L2, _OF_HL = {"donor": L2()}, {"donor": HLGauss()}
 
-_HL_FIXED, _L2_FIXED = _column(_FIXED, _OF_HL | _FROZEN, _OF_L2 | _FROZEN)
-_HL_INITIALIZED, _L2_INITIALIZED = _column(_INITIALIZED, _OF_HL, _OF_L2)
-_HL_RANDOM, _L2_RANDOM = _column(_RANDOM, _FROZEN, _FROZEN)
+_HL_FIXED, _L2_FIXED = _column(_FIXED, l2=_OF_HL | _FROZEN, hl=_OF_L2 | _FROZEN)
+_HL_INITIALIZED, _L2_INITIALIZED = _column(_INITIALIZED, l2=_OF_HL, hl=_OF_L2)
+_HL_RANDOM, _L2_RANDOM = _column(_RANDOM, l2=_FROZEN, hl=_FROZEN)
 _SOFTMAX_RANDOM = [
     _with(method, _RANDOM, has_frozen_body=True)
     for method in (L2SoftmaxMean(), L1SoftmaxMean())
