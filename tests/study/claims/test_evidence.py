@@ -15,7 +15,6 @@ from histreg.study.claims.evidence import (
     not_higher,
     not_lower,
     not_run,
-    not_told,
     on,
     within,
 )
@@ -150,7 +149,7 @@ def test_what_has_no_chance_in_it_holds_or_not():
 
 
 def test_what_cannot_be_told_says_why():
-    assert not_told("x", "because") == Finding("x", NOT_RUN, "because")
+    assert not_run("x", "because") == Finding("x", NOT_RUN, "because")
     assert not_run("x") == Finding("x", NOT_RUN, "")
 
 

@@ -43,7 +43,7 @@ class Finding:
         What is said, such as "Pole: HL-Gauss below l2".
     verdict : Verdict
     numbers : str
-        That decided it; empty if nothing was run.
+        That decided it, or what is missing; empty if nothing was run.
     dataset : str
         On which; empty if it is on none, or on several.
     """
@@ -265,13 +265,8 @@ def measured(part: str, *, holds: bool, numbers: str) -> Finding:
     return Finding(part, Verdict.CONFIRMED if holds else Verdict.REFUTED, numbers)
 
 
-def not_run(part: str) -> Finding:
-    """Return that nothing was run."""
-    return Finding(part, Verdict.NOT_RUN)
-
-
-def not_told(part: str, why: str) -> Finding:
-    """Return that nothing can be decided, whatever is run."""
+def not_run(part: str, why: str = "") -> Finding:
+    """Return that nothing was run, or nothing that could decide."""
     return Finding(part, Verdict.NOT_RUN, why)
 
 

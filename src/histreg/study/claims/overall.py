@@ -18,7 +18,7 @@ from histreg.study.claims.evidence import (
     Evidence,
     Finding,
     lower,
-    not_told,
+    not_run,
     title,
 )
 from histreg.study.methods import (
@@ -91,7 +91,7 @@ def _closest(evidence: Evidence) -> list[Finding]:
 
 
 def _which_softmax(evidence: Evidence) -> list[Finding]:  # noqa: ARG001
-    return [not_told("the paper's two rows", CANNOT_BE_TOLD)]
+    return [not_run("the paper's two rows", CANNOT_BE_TOLD)]
 
 
 CLAIMS = (
