@@ -27,24 +27,37 @@ def record_of(run, metrics=(), curves=(), diverged_at=None):
     return Record(run, outcome, {}, 0.0, "2026-01-01T00:00:00+00:00")
 
 
-def tabular_records(dataset, method, test_mae, *, part="test", diverged=(), **others):
+def tabular_records(
+    dataset,
+    method,
+    test_mae,
+    *,
+    part="test",
+    diverged=(),
+    changes=(),
+    curves=(),
+    **others,
+):
     """Return a record for each number of a list, with seeds 1, 2, ...
 
     All metrics are the number unless `others`, such as ``train_RMSE``, have their own;
-    the seeds in `diverged` have none.
+    the seeds in `diverged` have none. `changes` are those of the protocol; `curves` has
+    those of all seeds.
     """
     records = []
     for seed, value in enumerate(test_mae, start=1):
-        run = TabularRun.of(dataset, method, seed, part=part)
-        metrics = {}
-        for split in ("train", part):
-            for kind in ("MAE", "RMSE"):
-                given = others.get(f"{split}_{kind}")
-                metrics[f"{split} {kind}"] = value if given is None else given[seed - 1]
+        run = TabularRun.of(dataset, method, seed, part=part, **dict(changes))
+        metrics = {
+            f"{split} {kind}": value
+            for split in ("train", part)
+            for kind in ("MAE", "RMSE")
+        }
+        for name, given in others.items():
+            metrics[name.replace("_", " ")] = given[seed - 1]
         if seed in diverged:
             records.append(record_of(run, diverged_at=7))
         else:
-            records.append(record_of(run, metrics))
+            records.append(record_of(run, metrics, curves))
     return records
 
 

@@ -23,8 +23,8 @@ class BestRate:
     value_range : (float, float)
         The support of the bins, if the loss `has_bins`.
     learning_rate : float
-    area, final : Estimate
-        Over seeds: the mean squared error over all iterations, and after the last.
+    areas, finals : dict of int to float
+        By seed: the mean squared error over all iterations, and after the last.
     iterations : list of int
     curve : list of float
         The mean over seeds at these iterations.
@@ -36,10 +36,20 @@ class BestRate:
     beta: float
     value_range: tuple[float, float]
     learning_rate: float
-    area: Estimate
-    final: Estimate
+    areas: dict[int, float]
+    finals: dict[int, float]
     iterations: list[int]
     curve: list[float]
+
+    @property
+    def area(self) -> Estimate:
+        """The mean of the areas."""
+        return Estimate.of(self.areas.values())
+
+    @property
+    def final(self) -> Estimate:
+        """The mean of the last errors."""
+        return Estimate.of(self.finals.values())
 
 
 def best_rates(records: Iterable[Record]) -> list[BestRate]:
@@ -81,8 +91,14 @@ def _summary(group: list[Record]) -> BestRate:
         beta=run.beta,
         value_range=run.value_range,
         learning_rate=run.learning_rate,
-        area=Estimate.of(each.outcome.metrics["area"] for each in group),
-        final=Estimate.of(each.outcome.metrics["final MSE"] for each in group),
+        areas=_by_seed(group, "area"),
+        finals=_by_seed(group, "final MSE"),
         iterations=group[0].outcome.curves["iteration"],
         curve=[sum(values) / len(values) for values in zip(*curves, strict=True)],
     )
+
+
+def _by_seed(group: list[Record], metric: str) -> dict[int, float]:
+    return {
+        int(str(each.run.facet("seed"))): each.outcome.metrics[metric] for each in group
+    }

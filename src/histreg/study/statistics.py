@@ -100,11 +100,15 @@ class Setting:
     def _finite(self) -> list[Record]:
         return [each for each in self.records if each.outcome.diverged_at is None]
 
+    def by_seed(self) -> dict[int, Record]:
+        """Return the records by seed, of those that are finite."""
+        return {int(str(each.run.facet("seed"))): each for each in self._finite}
+
     def values(self, metric: str) -> dict[int, float]:
         """Return a metric by seed, of those that are finite."""
         return {
-            int(str(each.run.facet("seed"))): each.outcome.metrics[metric]
-            for each in self._finite
+            seed: each.outcome.metrics[metric]
+            for seed, each in self.by_seed().items()
             if metric in each.outcome.metrics
         }
 

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
-from histreg.study.claims import overall
+from itertools import chain
+
+from histreg.study.claims import (
+    optimisation,
+    overall,
+    representation,
+    robustness,
+    synthetic,
+    target,
+)
 from histreg.study.claims.evidence import Claim, Evidence, Finding, Verdict, verdict_of
 
-CLAIMS: dict[str, Claim] = {each.name: each for each in (*overall.CLAIMS,)}
+SUBJECTS = (synthetic, overall, target, representation, optimisation, robustness)
+
+CLAIMS: dict[str, Claim] = {
+    each.name: each for each in chain.from_iterable(of.CLAIMS for of in SUBJECTS)
+}
 """By name, in the order of the specification."""
 
 __all__ = ["CLAIMS", "Claim", "Evidence", "Finding", "Verdict", "verdict_of"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from histreg.study.catalogue import DATA
 from histreg.study.comparisons import LEVEL, Comparison
 from histreg.study.datasets import dataset
+from histreg.study.measurements import Measurement
 from histreg.study.methods import Method
 from histreg.study.runs import Record
 from histreg.study.statistics import Setting, settings_of, validated_settings
@@ -42,12 +43,15 @@ class Finding:
         What is said, such as "Pole: HL-Gauss below l2".
     verdict : Verdict
     numbers : str
-        That decided it; empty if nothing was run.
+        That decided it, or what is missing; empty if nothing was run.
+    dataset : str
+        On which; empty if it is on none, or on several.
     """
 
     part: str
     verdict: Verdict
     numbers: str = ""
+    dataset: str = ""
 
 
 @dataclass(frozen=True)
@@ -78,15 +82,20 @@ class Claim:
 def verdict_of(findings: Iterable[Finding]) -> Verdict:
     """Return the verdict on a claim that says all of its parts.
 
-    What was not run does not count. One part refuted refutes it; all must be confirmed
-    to confirm it.
+    One part refuted refutes it. A data set on which a part was not run does not count;
+    of the others all parts must be confirmed to confirm it.
     """
-    verdicts = {each.verdict for each in findings} - {Verdict.NOT_RUN}
-    if not verdicts:
-        return Verdict.NOT_RUN
-    if Verdict.REFUTED in verdicts:
+    by_dataset: dict[str, set[Verdict]] = {}
+    for each in findings:
+        by_dataset.setdefault(each.dataset, set()).add(each.verdict)
+    everything = by_dataset.values()
+    if any(Verdict.REFUTED in verdicts for verdicts in everything):
         return Verdict.REFUTED
-    return verdicts.pop() if len(verdicts) == 1 else Verdict.NOT_SIGNIFICANT
+    complete = [each for each in everything if Verdict.NOT_RUN not in each]
+    counted = set().union(*complete)
+    if not counted:
+        return Verdict.NOT_RUN
+    return counted.pop() if len(counted) == 1 else Verdict.NOT_SIGNIFICANT
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +115,13 @@ class Evidence:
     datasets: tuple[str, ...] = DATA
     epochs: int | None = None
 
+    def among(self, *names: str) -> tuple[str, ...]:
+        """Return those of the data sets looked at that go by one of these names.
+
+        A part of a data set, such as song-7000, goes by the name of the whole.
+        """
+        return tuple(each for each in self.datasets if each.split("-")[0] in names)
+
     @cached_property
     def _settings(self) -> dict[TabularRun, Setting]:
         return {each.run: each for each in settings_of(self.records)}
@@ -122,6 +138,19 @@ class Evidence:
         """Return a metric by seed; nothing if there is no such run."""
         found = self.setting(name, method, **changes)
         return {} if found is None else found.values(metric)
+
+    def summaries(
+        self, name: str, method: Method, of: Callable[[Record], float], **changes: Any
+    ) -> BySeed:
+        """Return a number made of each record by seed; nothing if there is none."""
+        found = self.setting(name, method, **changes)
+        records = {} if found is None else found.by_seed()
+        return {seed: of(record) for seed, record in records.items()}
+
+    def measurement(self, what: str, name: str) -> Record | None:
+        """Return what was measured of a data set."""
+        wanted = Measurement(what, name)
+        return next((each for each in self.records if each.run == wanted), None)
 
     def chosen(self, name: str, method: str, metric: str = "test MAE") -> BySeed:
         """Return a metric of a tuned method, its setting chosen on validation rows."""
@@ -142,6 +171,11 @@ class Evidence:
         changes = {} if self.epochs is None else {"epochs": self.epochs}
         of = TabularRun.of(run.dataset, run.method, run.seed, part=run.part, **changes)
         return run == of
+
+
+def on(name: str, finding: Finding) -> Finding:
+    """Return a finding with its data set, which its part begins with."""
+    return replace(finding, part=f"{title(name)}: {finding.part}", dataset=name)
 
 
 def title(name: str) -> str:
@@ -171,11 +205,28 @@ def not_lower(part: str, a: BySeed, b: BySeed, margin: float) -> Finding:
     found = Comparison.of(a, b)
     if found.n < ENOUGH:
         return _too_few(part, found)
-    room = margin * abs(_mean_of(b, found, a))
+    room = _room(a, b, found, margin)
     verdict = Verdict.NOT_SIGNIFICANT
     if found.interval()[0] > -room:
         verdict = Verdict.CONFIRMED
     elif found.p_lower <= LEVEL and found.mean < -room:
+        verdict = Verdict.REFUTED
+    return Finding(part, verdict, _told(a, b, found))
+
+
+def not_higher(part: str, a: BySeed, b: BySeed, margin: float) -> Finding:
+    """Return whether a is not above b by more than a share of it.
+
+    As `not_lower`, the other way up.
+    """
+    found = Comparison.of(a, b)
+    if found.n < ENOUGH:
+        return _too_few(part, found)
+    room = _room(a, b, found, margin)
+    verdict = Verdict.NOT_SIGNIFICANT
+    if found.interval()[1] < room:
+        verdict = Verdict.CONFIRMED
+    elif found.p_higher <= LEVEL and found.mean > room:
         verdict = Verdict.REFUTED
     return Finding(part, verdict, _told(a, b, found))
 
@@ -189,14 +240,24 @@ def within(part: str, a: BySeed, b: BySeed, margin: float) -> Finding:
     found = Comparison.of(a, b)
     if found.n < ENOUGH:
         return _too_few(part, found)
-    room = margin * abs(_mean_of(b, found, a))
-    low, high = found.interval()
-    verdict = Verdict.NOT_SIGNIFICANT
-    if -room < low and high < room:
-        verdict = Verdict.CONFIRMED
-    elif high < -room or low > room:
-        verdict = Verdict.REFUTED
+    room = _room(a, b, found, margin)
+    verdict = _verdict_of(found.interval(), -room, room)
     return Finding(part, verdict, _told(a, b, found))
+
+
+def in_range(
+    part: str, values: BySeed, low: float = -math.inf, high: float = math.inf
+) -> Finding:
+    """Return whether a mean is between two numbers.
+
+    Confirmed if its 95 % interval is; refuted if that lies outside.
+    """
+    found = Comparison.of(values, dict.fromkeys(values, 0.0))
+    if found.n < ENOUGH:
+        return _too_few(part, found)
+    interval = found.interval()
+    told = f"{found.mean:.4g} [{interval[0]:.4g}, {interval[1]:.4g}]"
+    return Finding(part, _verdict_of(interval, low, high), told)
 
 
 def measured(part: str, *, holds: bool, numbers: str) -> Finding:
@@ -204,14 +265,27 @@ def measured(part: str, *, holds: bool, numbers: str) -> Finding:
     return Finding(part, Verdict.CONFIRMED if holds else Verdict.REFUTED, numbers)
 
 
-def not_run(part: str) -> Finding:
-    """Return that nothing was run."""
-    return Finding(part, Verdict.NOT_RUN)
+def not_run(part: str, why: str = "") -> Finding:
+    """Return that nothing was run, or nothing that could decide."""
+    return Finding(part, Verdict.NOT_RUN, why)
 
 
 def _too_few(part: str, found: Comparison) -> Finding:
     told = f"{found.n} of {ENOUGH} seeds" if found.n else ""
     return Finding(part, Verdict.NOT_RUN, told)
+
+
+def _verdict_of(interval: tuple[float, float], low: float, high: float) -> Verdict:
+    """Return whether an interval lies within two numbers, outside, or on one."""
+    if low < interval[0] and interval[1] < high:
+        return Verdict.CONFIRMED
+    if interval[1] < low or interval[0] > high:
+        return Verdict.REFUTED
+    return Verdict.NOT_SIGNIFICANT
+
+
+def _room(a: BySeed, b: BySeed, found: Comparison, margin: float) -> float:
+    return margin * abs(_mean_of(b, found, a))
 
 
 def _mean_of(values: BySeed, found: Comparison, other: BySeed) -> float:

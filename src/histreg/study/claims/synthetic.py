@@ -1,0 +1,178 @@
+"""Claims about synthetic sines (Figure 3)."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from histreg.study.catalogue import (
+    AS_IT_IS,
+    FAR,
+    FREQUENCIES,
+    NEAR,
+    OFFSETS,
+    SINE_HL,
+    experiment,
+)
+from histreg.study.claims.evidence import (
+    BySeed,
+    Claim,
+    Evidence,
+    Finding,
+    in_range,
+    lower,
+    within,
+)
+from histreg.study.methods import L2, Method
+from histreg.study.runs import Record, Run
+from histreg.study.sine_curves import BestRate, best_rates
+from histreg.study.sines import SineRun
+
+SAME = 0.2
+FITS, DOES_NOT_FIT = 0.01, 0.05  # of the target's variance, 0.5: 2 % and 10 %
+
+Loss = tuple[Method, tuple[float, float]]
+L2_LOSS: Loss = (L2(), AS_IT_IS)
+HL_NEAR: Loss = (SINE_HL, NEAR)
+HL_FAR: Loss = (SINE_HL, FAR)
+HIGHER = tuple(alpha for alpha, _ in FREQUENCIES)
+FARTHER = tuple(beta for _, beta in OFFSETS)
+ALPHA = 10.0  # of the offset part
+
+AREAS = (
+    "The area is the mean squared error over all iterations, at the learning rate of "
+    "the smallest mean area, each loss and target by itself; where a run of the grid "
+    "is missing nothing is decided, since that rate could be the best."
+)
+
+
+class _Sines:
+    """The best rates of those losses and targets of which all runs are there."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        found = {each.run: each for each in evidence.records}
+        groups: dict[tuple[object, ...], list[Record | None]] = {}
+        # By the runs of the catalogue: smaller networks are no evidence.
+        for run in experiment("sines").runs:
+            groups.setdefault(_setting(run), []).append(found.get(run))
+        complete = [group for group in groups.values() if None not in group]
+        records = [each for group in complete for each in group if each is not None]
+        self._best = {
+            (each.method, each.alpha, each.beta, each.value_range): each
+            for each in best_rates(records)
+        }
+
+    def best(self, loss: Loss, alpha: float, beta: float) -> BestRate | None:
+        method, support = loss
+        return self._best.get((method.name, alpha, beta, support))
+
+    def areas(self, loss: Loss, alpha: float, beta: float = 0.0) -> BySeed:
+        best = self.best(loss, alpha, beta)
+        return {} if best is None else best.areas
+
+    def finals(self, loss: Loss, alpha: float, beta: float = 0.0) -> BySeed:
+        best = self.best(loss, alpha, beta)
+        return {} if best is None else best.finals
+
+
+def _setting(run: Run) -> tuple[object, ...]:
+    assert isinstance(run, SineRun)
+    return run.method, run.alpha, run.beta, run.value_range
+
+
+def _frequency(evidence: Evidence) -> list[Finding]:
+    sines = _Sines(evidence)
+    return [
+        lower(
+            f"{loss[0].name}: alpha {a:g} below alpha {b:g}",
+            sines.areas(loss, a),
+            sines.areas(loss, b),
+        )
+        for loss in (L2_LOSS, HL_NEAR)
+        for a, b in pairwise(HIGHER)
+    ]
+
+
+def _faster(evidence: Evidence) -> list[Finding]:
+    sines = _Sines(evidence)
+    return [
+        lower(
+            f"alpha {alpha:g}: HL-Gauss below l2",
+            sines.areas(HL_NEAR, alpha),
+            sines.areas(L2_LOSS, alpha),
+        )
+        for alpha in HIGHER[1:]
+    ]
+
+
+def _offset(evidence: Evidence) -> list[Finding]:
+    sines = _Sines(evidence)
+    grows = [
+        lower(
+            f"l2: beta {a:g} below beta {b:g}",
+            sines.areas(L2_LOSS, ALPHA, a),
+            sines.areas(L2_LOSS, ALPHA, b),
+        )
+        for a, b in pairwise(FARTHER)
+    ]
+    stays = [
+        within(
+            f"HL-Gauss: beta {beta:g} within {SAME:.0%} of beta 0",
+            sines.areas(HL_FAR, ALPHA, beta),
+            sines.areas(HL_FAR, ALPHA, FARTHER[0]),
+            SAME,
+        )
+        for beta in FARTHER[1:]
+    ]
+    return grows + stays
+
+
+def _fit(evidence: Evidence) -> list[Finding]:
+    sines = _Sines(evidence)
+    return [
+        in_range(
+            f"HL-Gauss ends below {FITS:g}", sines.finals(HL_NEAR, ALPHA), high=FITS
+        ),
+        in_range(
+            f"l2 ends above {DOES_NOT_FIT:g}",
+            sines.finals(L2_LOSS, ALPHA),
+            low=DOES_NOT_FIT,
+        ),
+    ]
+
+
+CLAIMS = (
+    Claim(
+        "K1",
+        "Both losses learn slower as the frequency alpha goes from 1 to 10 to 20.",
+        "For l2 and HL-Gauss the area at alpha 1 is below that at 10, and that below "
+        f"the one at 20 (beta 0, bins on [-1.5, 1.5]). {AREAS}",
+        ("sines",),
+        _frequency,
+    ),
+    Claim(
+        "K2",
+        "On high frequencies, alpha 10 and 20, HL-Gauss learns faster than l2.",
+        f"The area of HL-Gauss (bins on [-1.5, 1.5]) is below that of l2. {AREAS}",
+        ("sines",),
+        _faster,
+    ),
+    Claim(
+        "K3",
+        "l2 learns slower as the offset beta goes from 0 to 1 to 10; HL-Gauss does "
+        "not.",
+        "At alpha 10, l2's area at beta 0 is below that at 1, and that below the one "
+        "at 10; HL-Gauss's (bins on [-1.5, 11.5]) at 1 and 10 is that at 0 up to "
+        f"{SAME:.0%}. {AREAS}",
+        ("sines",),
+        _offset,
+    ),
+    Claim(
+        "K4",
+        "After 1,000 iterations HL-Gauss fits sin(10 x), and l2 does not yet.",
+        f"The 95 % interval of the last mean squared error is below {FITS:g} for "
+        f"HL-Gauss (bins on [-1.5, 1.5]) and above {DOES_NOT_FIT:g} for l2, where the "
+        "target's variance is 0.5; each at the rate of its smallest area.",
+        ("sines",),
+        _fit,
+    ),
+)

@@ -1,0 +1,41 @@
+"""What the curves of training say: how fast errors fall, how steady gradients are."""
+
+from __future__ import annotations
+
+import math
+from statistics import fmean, pstdev
+
+from histreg.study.runs import Record
+
+FIRST_EPOCHS = 10
+
+
+def early_area(record: Record, epochs: int = FIRST_EPOCHS) -> float:
+    """Return the mean of train MAE over the first epochs: the area under its curve.
+
+    Over all, if there are fewer. All must have been recorded, as they are with the
+    probe "gradients": a mean over some of them would not be comparable.
+    """
+    curves = record.outcome.curves
+    first = curves["epoch"][:epochs]
+    if first != list(range(1, len(first) + 1)):
+        raise ValueError(
+            f"the curves of {record.run.label} must have the first {epochs} epochs, "
+            f"got {first}"
+        )
+    return fmean(curves["train MAE"][:epochs])
+
+
+def steepness(record: Record) -> list[float]:
+    """Return the norm of the gradient over the excess loss, after each epoch."""
+    curves = record.outcome.curves
+    pairs = zip(curves["gradient norm"], curves["excess loss"], strict=True)
+    return [norm / excess for norm, excess in pairs]
+
+
+def unsteadiness(record: Record) -> float:
+    """Return the standard deviation over epochs of log10 of the steepness.
+
+    Without a unit, so that losses of different scales compare.
+    """
+    return pstdev(map(math.log10, steepness(record)))

@@ -1,0 +1,86 @@
+"""All claims: their order, what they need, and the records that are kept."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from histreg.study.catalogue import EXPERIMENTS, selected
+from histreg.study.claims import CLAIMS, Evidence, Verdict, verdict_of
+from histreg.study.measurements import Measurement
+from histreg.study.sines import SineRun
+from histreg.study.store import Store
+from tests.study.made_up import label_bias_record, record_of
+
+KEPT = Path(__file__).parents[3] / "results" / "study"
+
+
+def test_the_claims_of_the_tabular_study_are_there_in_order():
+    expected = [f"K{i}" for i in range(1, 31)]
+    expected.insert(expected.index("K22"), "K21b")
+    assert list(CLAIMS)[: len(expected)] == expected
+    assert all(name == claim.name for name, claim in CLAIMS.items())
+
+
+def test_every_claim_says_what_it_is_and_how_it_is_decided():
+    for claim in CLAIMS.values():
+        for said in (claim.text, claim.rule):
+            assert said.endswith((".", ")")), claim.name
+            assert "  " not in said, claim.name
+
+
+def any_record(run):
+    """Return a record with everything that a claim could read in it."""
+    if isinstance(run, Measurement) and not run.dataset:
+        return Store(KEPT).find(run)
+    if isinstance(run, Measurement):
+        return label_bias_record(
+            run.dataset, [0.0, 0.1, 1.0, 9.0], [9.0, 9.0, 0.1, 9.0]
+        )
+    draw = random.Random(run.key).random
+    if isinstance(run, SineRun):
+        curves = {"iteration": [0], "MSE": [1.0]}
+        return record_of(run, {"area": draw(), "final MSE": draw()}, curves)
+    names = [
+        f"{part} {kind}"
+        for part in ("train", run.part)
+        for kind in ("MAE", "RMSE", "sensitivity")
+    ]
+    epochs = list(range(1, 11))
+    curves = {"epoch": epochs} | {
+        name: [1.0 + draw() for _ in epochs]
+        for name in ("train MAE", "gradient norm", "excess loss")
+    }
+    return record_of(run, {name: 1.0 + draw() for name in names}, curves)
+
+
+@pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS.keys())
+def test_the_experiments_of_a_claim_have_all_that_it_reads(claim):
+    runs = {run for name in claim.experiments for run in EXPERIMENTS[name].runs}
+    findings = claim.find(Evidence([any_record(run) for run in runs]))
+    assert findings
+    missing = [each for each in findings if each.verdict is Verdict.NOT_RUN]
+    assert [each for each in missing if "cannot be told" not in each.numbers] == []
+
+
+@pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS.keys())
+def test_without_records_nothing_is_decided(claim):
+    if not claim.experiments:
+        pytest.skip("needs no records")
+    assert verdict_of(claim.find(Evidence([]))) is Verdict.NOT_RUN
+
+
+@pytest.mark.parametrize("datasets", [("ct", "song", "bike", "pole"), ("song-7000",)])
+def test_all_claims_can_be_told_of_the_records_that_are_kept(datasets):
+    runs = dict.fromkeys(
+        run
+        for each in EXPERIMENTS.values()
+        for run in selected(each.runs, datasets=datasets)
+    )
+    records = Store(KEPT).records(runs)
+    assert records
+    evidence = Evidence(records, datasets)
+    findings = [each for claim in CLAIMS.values() for each in claim.find(evidence)]
+    decided = [each for each in findings if each.verdict is not Verdict.NOT_RUN]
+    assert decided and all(each.numbers for each in decided)
+    assert {each.dataset for each in findings} <= {"", *datasets}
