@@ -5,8 +5,10 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 FORMATS = ("text", "markdown", "latex")
+WIDEST = 64  # letters of a column of words on a terminal
 _LATEX = {
     "\\": r"\textbackslash{}",
     "_": r"\_",
@@ -46,8 +48,9 @@ class PrintedTable:
     n_words: int = 1
 
     def text(self) -> str:
-        """Return the table for a terminal."""
-        columns = list(zip(self.header, *self.rows, strict=True))
+        """Return the table for a terminal; long words go on in the next line."""
+        lines = [line for row in self.rows for line in self._broken(row)]
+        columns = list(zip(self.header, *lines, strict=True))
         widths = [max(map(len, column)) for column in columns]
 
         def line(cells: tuple[str, ...]) -> str:
@@ -58,10 +61,19 @@ class PrintedTable:
             return "  ".join(aligned)
 
         rule = "-" * len(line(self.header))
-        parts = [self.title, rule, line(self.header), rule, *map(line, self.rows), rule]
         width = max(72, len(rule))
+        title = textwrap.wrap(self.title, width)
+        parts = [*title, rule, line(self.header), rule, *map(line, lines), rule]
         notes = [line for note in self.notes for line in textwrap.wrap(note, width)]
         return "\n".join([*(part.rstrip() for part in parts), *notes])
+
+    def _broken(self, row: tuple[str, ...]) -> list[tuple[str, ...]]:
+        """Return a row as lines of which no words are longer than `WIDEST`."""
+        cells = [
+            (textwrap.wrap(cell, WIDEST) or [""]) if i < self.n_words else [cell]
+            for i, cell in enumerate(row)
+        ]
+        return list(zip_longest(*cells, fillvalue=""))
 
     def markdown(self) -> str:
         """Return the table for a page in Markdown."""

@@ -181,7 +181,7 @@ CLAIMS = (
         "a flat bottom from 0.5 to 4 bins.",
         f"Train and test MAE at sigma 1 bin below those at {NARROW:g} and {WIDE:g}; "
         f"test MAE at {', '.join(f'{each:g}' for each in FLAT_SIGMAS)} within "
-        "{FLAT:.0%} of that at 1.",
+        f"{FLAT:.0%} of that at 1.",
         ("sigma",),
         together(
             lower_each(
