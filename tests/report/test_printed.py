@@ -134,7 +134,7 @@ def test_long_words_go_on_in_the_next_line():
     words = "word " * 20
     table = PrintedTable("t", ("a", "b"), [(words.strip(), "1"), ("short", "2")])
     first, second, third = table.text().splitlines()[4:7]
-    assert first.split() == ["word"] * 12 + ["1"]
-    assert second.split() == ["word"] * 8
+    assert first.split() == ["word"] * 13 + ["1"]
+    assert second.split() == ["word"] * 7
     assert third.split() == ["short", "2"]
     assert first.index("1") == third.index("2")

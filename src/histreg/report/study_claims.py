@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 
 from histreg.report.printed import PrintedTable
-from histreg.study.claims import Claim, Evidence, Verdict, verdict_of
+from histreg.study.claims import Claim, Evidence, Finding, Verdict, verdict_of
+from histreg.study.datasets import dataset
 
 
 def scoreboard(claims: Iterable[Claim], evidence: Evidence) -> PrintedTable:
@@ -23,9 +24,10 @@ def scoreboard(claims: Iterable[Claim], evidence: Evidence) -> PrintedTable:
     told = ", ".join(f"{total[each]} {each}" for each in Verdict)
     notes = [
         f"{len(rows)} claims: {told}.",
-        "The numbers count the parts of a claim, such as one for each data set. What "
-        "was not run does not count for the verdict: one part refuted refutes a claim, "
-        "and all that was run must be confirmed to confirm it.",
+        "The numbers count the parts of a claim, such as one for each data set. Data "
+        "sets on which it was not run, or not all of it, do not count for the verdict; "
+        "on the others one part refuted refutes a claim, and all must be confirmed to "
+        "confirm it.",
     ]
     header = ("claim", "verdict", "what is claimed", *map(str, Verdict))
     return PrintedTable("Claims", header, rows, notes, n_words=3)
@@ -34,7 +36,19 @@ def scoreboard(claims: Iterable[Claim], evidence: Evidence) -> PrintedTable:
 def findings_of(claim: Claim, evidence: Evidence) -> PrintedTable:
     """Return the parts of a claim with the numbers that decided them."""
     findings = claim.find(evidence)
-    rows = [(each.part, str(each.verdict), each.numbers) for each in findings]
+    told = [each for each in findings if each.numbers]
+    rows = [(each.part, str(each.verdict), each.numbers) for each in told]
     title = f"{claim.name}, {verdict_of(findings)}: {claim.text}"
     header = ("part", "verdict", "numbers")
-    return PrintedTable(title, header, rows, [f"Rule: {claim.rule}"], n_words=3)
+    notes = [f"Rule: {claim.rule}", *_nothing_on(findings)]
+    return PrintedTable(title, header, rows, notes, n_words=3)
+
+
+def _nothing_on(findings: Iterable[Finding]) -> list[str]:
+    """Return a note on what has no numbers, by data sets."""
+    left = Counter(each.dataset for each in findings if not each.numbers)
+    told = []
+    for name, n in left.items():
+        parts = "1 part" if n == 1 else f"{n} parts"
+        told.append(f"{dataset(name).title} ({parts})" if name else parts)
+    return [f"Not run: {', '.join(told)}."] if told else []
