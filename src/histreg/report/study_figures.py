@@ -12,6 +12,7 @@ from histreg._checks import check_choice
 from histreg.report.figures import BLUE, GREY, ORANGE
 from histreg.report.study_tables import in_paper
 from histreg.study.catalogue import EXPERIMENTS
+from histreg.study.claims.theory import TOLERANCES
 from histreg.study.datasets import dataset
 from histreg.study.measurements import Measurement
 from histreg.study.methods import HLUniform
@@ -347,6 +348,25 @@ def bound(records: Sequence[Record]) -> Figure:
     return figure
 
 
+def theorems(records: Sequence[Record]) -> Figure:
+    """Return how many powers of ten each statement is away from being violated."""
+    told = records[0].outcome.metrics
+    names = [name for name in TOLERANCES if name in told]
+    # Nothing at all has no logarithm; it is drawn as far as float64 can tell.
+    margins = [np.log10(max(told[n] / TOLERANCES[n], 1e-17)) for n in names]
+    figure = Figure(figsize=(9, 0.8 + 0.19 * len(names)), layout="constrained")
+    ax = figure.subplots()
+    colors = [BLUE if margin <= 0 else ORANGE for margin in margins]
+    ax.barh(range(len(names)), margins, color=colors, height=0.6)
+    ax.plot(margins, range(len(names)), ".", color="black", ms=3)  # a bar of no length
+    ax.axvline(0, color="black", lw=1)
+    ax.set_yticks(range(len(names)), names, fontsize=7)
+    ax.invert_yaxis()
+    ax.set_xlabel("log10 (value / tolerance): a bar to the right would be a violation")
+    ax.grid(axis="x", alpha=0.3)
+    return figure
+
+
 FIGURES: dict[str, Callable[[Sequence[Record]], Figure]] = {
     "sines": sines,
     "sines-reduced": sines,
@@ -359,4 +379,5 @@ FIGURES: dict[str, Callable[[Sequence[Record]], Figure]] = {
     "targets": targets,
     "bias": bias,
     "bound": bound,
+    "theorems": theorems,
 }
