@@ -434,7 +434,7 @@ def test_the_bounds_are_drawn_over_epsilon():
 
 
 @pytest.mark.parametrize(
-    ("value", "length", "color"), [(1e-8, -2, BLUE), (1e-5, 1, ORANGE), (0, -17, BLUE)]
+    ("value", "length", "color"), [(1e-8, -2, BLUE), (1e-5, 1, ORANGE), (0, -6, BLUE)]
 )
 def test_a_statement_that_is_violated_crosses_the_line(value, length, color):
     record = record_of(Measurement("theorems"), {MINIMISER: value})
@@ -443,3 +443,6 @@ def test_a_statement_that_is_violated_crosses_the_line(value, length, color):
     assert bar.get_width() == pytest.approx(length)
     assert to_hex(bar.get_facecolor()) == to_hex(color)
     assert [text.get_text() for text in ax.get_yticklabels()] == [MINIMISER]
+    assert [text.get_text() for text in ax.texts] == [f"{value:.3g}"]
+    left, right = ax.get_xlim()
+    assert left < length < right

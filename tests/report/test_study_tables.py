@@ -370,4 +370,4 @@ def test_the_sines_table_has_the_best_rate_of_each_loss():
 def test_the_theorems_table_has_each_number_beside_its_tolerance():
     told = {"T4 minimiser from the mean target": 2.12e-9}
     table = one("theorems", [record_of(Measurement("theorems"), told)])
-    assert table.rows == [("T4 minimiser from the mean target", "2.1e-09", "1e-06")]
+    assert table.rows == [("T4 minimiser from the mean target", "2.12e-09", "1e-06")]

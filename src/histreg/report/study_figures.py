@@ -352,17 +352,29 @@ def theorems(records: Sequence[Record]) -> Figure:
     """Return how many powers of ten each statement is away from being violated."""
     told = records[0].outcome.metrics
     names = [name for name in TOLERANCES if name in told]
-    # Nothing at all has no logarithm; it is drawn as far as float64 can tell.
-    margins = [np.log10(max(told[n] / TOLERANCES[n], 1e-17)) for n in names]
-    figure = Figure(figsize=(9, 0.8 + 0.19 * len(names)), layout="constrained")
+    figure = Figure(figsize=(9, 1 + 0.19 * len(names)), layout="constrained")
     ax = figure.subplots()
-    colors = [BLUE if margin <= 0 else ORANGE for margin in margins]
-    ax.barh(range(len(names)), margins, color=colors, height=0.6)
-    ax.plot(margins, range(len(names)), ".", color="black", ms=3)  # a bar of no length
     ax.axvline(0, color="black", lw=1)
+    for row, name in enumerate(names):
+        # Zero has no logarithm, and far from the line is far from the line.
+        margin = np.log10(max(told[name] / TOLERANCES[name], 1e-6))
+        color = BLUE if margin <= 0 else ORANGE
+        ax.barh(row, margin, color=color, height=0.6)
+        ax.plot(margin, row, "o", color=color, ms=3.5)  # a bar may be short
+        ax.text(
+            1.01,
+            row,
+            f"{told[name]:.3g}",
+            color=color,
+            fontsize=7,
+            va="center",
+            transform=ax.get_yaxis_transform(),
+        )
     ax.set_yticks(range(len(names)), names, fontsize=7)
-    ax.invert_yaxis()
-    ax.set_xlabel("log10 (value / tolerance): a bar to the right would be a violation")
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.set_xlim(left=-6.2, right=max(1.0, ax.get_xlim()[1]))
+    ax.set_xlabel("log10 (value / tolerance), not below -6: right of 0 is a violation")
+    ax.set_title("values", loc="right", fontsize=7)
     ax.grid(axis="x", alpha=0.3)
     return figure
 
