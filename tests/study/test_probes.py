@@ -11,6 +11,7 @@ from histreg.study.methods import (
     HLGauss,
     HLOneBin,
     L2MultiTask,
+    L2Noise,
     Targets,
 )
 from histreg.study.perceptrons import Perceptrons, Shape, lecun_uniform
@@ -77,6 +78,21 @@ def test_gradient_norm_and_excess_loss_are_those_of_autograd(method, n, generato
     found = probed(Gradients(), network, criterion, rows)
     assert found["gradient norm"] == pytest.approx(norm, rel=1e-10)
     assert found["excess loss"] == pytest.approx(loss.item() - floor, rel=1e-10)
+
+
+def test_gradients_are_measured_without_noise(generator):
+    rows = made_up(N_PROBED + 500, generator)
+    found = [
+        probed(Gradients(), *one(method, rows)[:2], rows)
+        for method in (L2(), L2Noise(0.5))
+    ]
+    assert found[0] == found[1]
+
+
+def test_a_loss_whose_smallest_value_is_not_known_has_no_excess(generator):
+    fits = trained([MDN(2), L2()], made_up(70, generator), probes=[Gradients()])
+    assert [len(fit.curves["gradient norm"]) for fit in fits] == [30, 30]
+    assert ["excess loss" in fit.metrics for fit in fits] == [False, True]
 
 
 def test_the_excess_loss_is_never_nothing(generator):
