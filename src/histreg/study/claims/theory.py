@@ -160,7 +160,7 @@ CLAIMS = (
     Claim(
         "K40",
         "The recommended bins have a bias of about 0.009 of a bin at the ends of the "
-        "range, though the paper calls it negligible.",
+        "range, above what the paper calls negligible.",
         "The largest bias over the range is between 0.008 and 0.010 of a bin.",
         ("theorems",),
         _edge,
