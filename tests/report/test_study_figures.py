@@ -45,6 +45,7 @@ BIAS = record_of(
     },
 )
 EXAMPLE = bound_example("", None)
+MINIMISER = "T4 minimiser from the mean target"  # at most 1e-6
 DENSITY = {"density": [0.5, 1.5], "borders": [0.0, 0.5, 1.0]}
 SWEEP = [
     *tabular_records("pole", HLOneBin(), [5.0, 7.0], train_MAE=[2.0, 2.0]),
@@ -64,6 +65,7 @@ RECORDS = {
     "targets": [record_of(Measurement("targets", "pole"), {}, DENSITY)],
     "bias": [BIAS],
     "bound": [record_of(Measurement("bound"), EXAMPLE.metrics, EXAMPLE.curves)],
+    "theorems": [record_of(Measurement("theorems"), {MINIMISER: 1e-8})],
 }
 
 
@@ -429,3 +431,18 @@ def test_the_bounds_are_drawn_over_epsilon():
     assert len({line.get_linestyle() for line in lines.values()}) == 3
     assert ax.get_xlabel() == "epsilon"
     assert to_hex(lines["Pinsker"].get_color()) == ORANGE
+
+
+@pytest.mark.parametrize(
+    ("value", "length", "color"), [(1e-8, -2, BLUE), (1e-5, 1, ORANGE), (0, -6, BLUE)]
+)
+def test_a_statement_that_is_violated_crosses_the_line(value, length, color):
+    record = record_of(Measurement("theorems"), {MINIMISER: value})
+    (ax,) = figure_of("theorems", [record]).axes
+    (bar,) = ax.patches
+    assert bar.get_width() == pytest.approx(length)
+    assert to_hex(bar.get_facecolor()) == to_hex(color)
+    assert [text.get_text() for text in ax.get_yticklabels()] == [MINIMISER]
+    assert [text.get_text() for text in ax.texts] == [f"{value:.3g}"]
+    left, right = ax.get_xlim()
+    assert left < length < right

@@ -365,3 +365,9 @@ def test_the_sines_table_has_the_best_rate_of_each_loss():
     assert hl == (
         "HL-Gauss", "10", "1", "[-1.5, 11.5]", "0.01", "0.0500", "", "0.05", "1"
     )  # fmt: skip
+
+
+def test_the_theorems_table_has_each_number_beside_its_tolerance():
+    told = {"T4 minimiser from the mean target": 2.12e-9}
+    table = one("theorems", [record_of(Measurement("theorems"), told)])
+    assert table.rows == [("T4 minimiser from the mean target", "2.12e-09", "1e-06")]

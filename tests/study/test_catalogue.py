@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -238,6 +239,29 @@ def test_measurements_follow_the_data_sets():
 def test_what_is_on_no_data_set_stays_whichever_are_asked_for(name):
     runs = experiment(name).runs
     assert selected(runs, datasets=["pole", "bike"]) == runs
+
+
+@pytest.mark.parametrize("name", ["ct", "song-7000", "pole"])
+def test_training_without_dropout_is_so_on_every_data_set(name):
+    found = selected(experiment("training").runs, datasets=[name])
+    assert len(found) == 15
+    assert {run.dataset for run in found} == {name}
+    assert {run.dropout for run in found} == {0.0}
+    assert {run.probes for run in found} == {("gradients",)}
+    # Where the protocol has none anyhow, nothing is different but what is measured.
+    usual = {TabularRun.of(name, run.method, run.seed) for run in found}
+    is_usual = {replace(run, probes=()) for run in found} == usual
+    assert is_usual == (name == "pole")
+
+
+def test_exchanged_bodies_and_corruption_go_along_to_another_data_set():
+    for name in ("representation", "corruption"):
+        on_ct = selected(experiment(name).runs, datasets=["ct"])
+        moved = selected(experiment(name).runs, datasets=["diabetes"])
+        for run, source in zip(moved, on_ct, strict=True):
+            assert run.dataset == "diabetes"
+            for what in ("method", "seed", "donor", "has_frozen_body", "corrupted"):
+                assert getattr(run, what) == getattr(source, what)
 
 
 def test_methods_are_chosen_by_their_names_with_all_their_settings():

@@ -1,13 +1,25 @@
+import json
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from histreg.study import tabular
 from histreg.study.datasets import Table, dataset
-from histreg.study.methods import L2, MDN, HLGauss, LinearRegression
-from histreg.study.tabular import TabularRun, split
+from histreg.study.methods import (
+    L2,
+    MDN,
+    Brier,
+    HLGauss,
+    L2SoftmaxMean,
+    LinearRegression,
+)
+from histreg.study.tabular import TabularRun, corrupted, split
+from histreg.study.trainer import Fit, Start, Training, train
+from tests.study.made_up import Memory
 
 SMALL = TabularRun("diabetes", HLGauss(), 1, 3, (4, 4))
 
@@ -144,8 +156,212 @@ def test_another_data_set_brings_its_own_protocol_but_keeps_changes():
     [
         ({"epochs": 0}, "epochs must be a whole number of at least 1"),
         ({"part": "train"}, "part must be one of 'test', 'validation'"),
+        ({"corrupted": 1.5}, "corrupted must be from 0 to 1, got 1.5"),
+        ({"probes": ("curvature",)}, "probes must be one of 'gradients', "),
     ],
 )
 def test_nonsense_is_refused(change, sentence):
     with pytest.raises(ValueError, match=sentence):
         replace(SMALL, **change)
+
+
+# --- Bodies of donors, in two trainings one after the other
+
+SWAPPED = [
+    replace(SMALL, donor=L2(), has_frozen_body=True),
+    replace(SMALL, donor=L2()),
+    replace(SMALL, method=L2(), donor=HLGauss(), has_frozen_body=True),
+    replace(SMALL, method=L2SoftmaxMean(), donor=HLGauss()),
+]
+
+
+class Office(Desk):
+    """A workplace with checkpoints, where work stops after some epochs."""
+
+    def __init__(self, checkpoints, stop_after=math.inf):
+        super().__init__()
+        self.checkpoints = checkpoints
+        self.left = stop_after
+
+    def report(self, share):
+        super().report(share)
+        self.left -= 1
+        if not self.left:
+            raise InterruptedError
+
+
+def stopped(runs, n_reports):
+    """Return the checkpoints of runs that were stopped."""
+    checkpoints = [Memory() for _ in runs]
+    with pytest.raises(InterruptedError):
+        TabularRun.compute(runs, Office(checkpoints, n_reports))
+    return checkpoints
+
+
+def test_a_run_with_a_donor_is_that_after_the_training_of_the_donor(diabetes):
+    rows, others = split(diabetes, 1)
+
+    def trained(method, **options):
+        training = Training((4, 4), 0.0, 3, 1e-3, 256)
+        how = {"value_range": dataset("diabetes").y_range, "seed": 1, **options}
+        return train([method], rows, {"test": others}, training, **how)[0]
+
+    for run in SWAPPED:
+        body = trained(run.donor).body
+        by_hand = trained(run.method, starts=[Start(body, run.has_frozen_body)])
+        (outcome,) = TabularRun.compute([run], Desk())
+        assert outcome.metrics == by_hand.metrics
+        # Among others, products round differently: 6e-8 each, a few epochs.
+        among = TabularRun.compute(SWAPPED, Desk())[SWAPPED.index(run)]
+        assert among.metrics == pytest.approx(by_hand.metrics, rel=1e-4)
+
+
+def test_runs_with_donors_tell_their_progress_over_both_trainings():
+    desk = Desk()
+    TabularRun.compute(SWAPPED, desk)
+    assert desk.shares == [1 / 6, 2 / 6, 4 / 6, 5 / 6]
+
+
+# After 1 or 2 reports the donors were in training, after 3 or 4 their successors.
+@pytest.mark.parametrize("n_reports", [1, 2, 3, 4])
+def test_runs_with_donors_that_were_stopped_go_on_to_the_same_numbers(n_reports):
+    whole = TabularRun.compute(SWAPPED, Desk())
+    office = Office(stopped(SWAPPED, n_reports))
+    assert TabularRun.compute(SWAPPED, office) == whole
+    assert len(office.shares) == 4 - n_reports
+
+
+@pytest.mark.parametrize("n_reports", [2, 3])
+def test_runs_with_donors_go_on_in_other_company(n_reports):
+    whole = TabularRun.compute(SWAPPED, Desk())
+    checkpoints = stopped(SWAPPED, n_reports)
+    some = [3, 0]
+    office = Office([checkpoints[i] for i in some])
+    outcomes = TabularRun.compute([SWAPPED[i] for i in some], office)
+    assert len(office.shares) == 4 - n_reports
+    for i, outcome in zip(some, outcomes, strict=True):
+        assert outcome.metrics == pytest.approx(whole[i].metrics, rel=1e-4)
+
+
+def test_runs_stopped_in_different_epochs_begin_again_with_their_donors():
+    whole = TabularRun.compute(SWAPPED, Desk())
+    early, late = stopped(SWAPPED, 3), stopped(SWAPPED, 4)
+    office = Office([*early[:2], *late[2:]])
+    assert TabularRun.compute(SWAPPED, office) == whole
+    assert len(office.shares) == 4
+
+
+def test_runs_with_donors_and_without_are_computed_apart():
+    with_donor = {run.stack for run in SWAPPED}
+    assert len(with_donor) == 1
+    assert SMALL.stack not in with_donor
+    assert replace(SMALL, has_frozen_body=True).stack == SMALL.stack
+
+
+# --- Corrupted targets
+
+RANGE = (0.0, 350.0)
+
+
+def replaced(y, share, seed=1):
+    """Return which targets are not what they were."""
+    return corrupted(y, share, RANGE, seed) != y
+
+
+def test_a_share_of_the_targets_is_replaced_within_the_range():
+    y = torch.full((1001,), -1.0, dtype=torch.float64)  # outside, so all is seen
+    for share, n in ((0.0, 0), (0.1, 100), (0.5, 500), (1.0, 1001)):
+        assert replaced(y, share).sum().item() == n
+    drawn = corrupted(y, 1.0, RANGE, 1)
+    assert drawn.min() >= 0 and drawn.max() <= 350
+    # Uniform: the mean's standard error is 3.2, so 1 in 10,000 seeds would fail.
+    assert drawn.mean().item() == pytest.approx(175, abs=13)
+
+
+def test_a_smaller_share_is_part_of_a_larger_with_the_same_draws():
+    y = torch.full((500,), -1.0, dtype=torch.float64)
+    some, more = (corrupted(y, share, RANGE, 1) for share in (0.2, 0.3))
+    changed = some != y
+    assert torch.equal(some[changed], more[changed])
+
+
+def test_corruption_is_a_matter_of_the_seed_alone():
+    y = torch.linspace(0, 350, 500, dtype=torch.float64)
+    first = corrupted(y, 0.3, RANGE, 1)
+    torch.manual_seed(99)
+    assert torch.equal(first, corrupted(y, 0.3, RANGE, 1))
+    assert not torch.equal(replaced(y, 0.3), replaced(y, 0.3, seed=2))
+
+
+def test_corrupted_runs_learn_from_corrupted_rows_and_predict_clean_ones(
+    diabetes, monkeypatch
+):
+    seen = []
+
+    def look(methods, rows, others, *_, **__):
+        seen.append((rows.y, others["test"].y))
+        return [Fit() for _ in methods]
+
+    monkeypatch.setattr(tabular, "train", look)
+    for method in (L2(), HLGauss()):
+        run = replace(SMALL, method=method, corrupted=0.4)
+        TabularRun.compute([run], Desk())
+    rows, others = split(diabetes, 1)
+    for learnt, predicted in seen:
+        assert torch.equal(learnt, corrupted(rows.y, 0.4, RANGE, 1))
+        assert torch.equal(predicted, others.y)
+
+
+def test_corruption_keeps_stacks_apart():
+    assert replace(SMALL, corrupted=0.1).stack != SMALL.stack
+
+
+# --- Probes
+
+PROBED = replace(SMALL, probes=("gradients", "sensitivity"))
+
+
+def test_probes_add_numbers_and_change_none():
+    (plain,) = TabularRun.compute([SMALL], Desk())
+    (probed,) = TabularRun.compute([PROBED], Desk())
+    added = {"gradient norm", "excess loss", "test sensitivity"}
+    assert probed.metrics.keys() - plain.metrics.keys() == added
+    assert plain.metrics.items() <= probed.metrics.items()
+    assert PROBED.stack != SMALL.stack
+
+
+# --- What a run is called
+
+UNUSUAL = [
+    *SWAPPED,
+    PROBED,
+    replace(SMALL, has_frozen_body=True),
+    replace(SMALL, corrupted=0.1),
+    replace(SMALL, corrupted=0.101),
+    replace(SMALL, probes=("gradients",)),
+    replace(SMALL, donor=HLGauss(2.0)),
+]
+
+
+def test_unusual_runs_survive_json():
+    for run in UNUSUAL:
+        back = TabularRun.from_json(json.loads(json.dumps(run.to_json())))
+        assert back == run
+        assert back.key == run.key
+
+
+def test_unusual_runs_have_labels_and_keys_of_their_own():
+    runs = [SMALL, *UNUSUAL]
+    assert len({run.label for run in runs}) == len(runs)
+    assert len({run.key for run in runs}) == len(runs)
+
+
+def test_fields_that_are_new_leave_the_keys_of_records_as_they_are():
+    # The first record of results/study/overall.jsonl, which had none of them.
+    path = Path(__file__).parents[2] / "results/study/overall.jsonl"
+    with path.open() as lines:
+        found = json.loads(next(lines))
+    assert found["key"] == "a598ffd80b14fefa"
+    assert "donor" not in found["run"]
+    assert TabularRun.from_json(found["run"]).key == "a598ffd80b14fefa"
+    assert TabularRun.of("bike", Brier(), 1).key == "a598ffd80b14fefa"

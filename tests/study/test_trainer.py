@@ -1,6 +1,5 @@
 """The trainer against a plain loop: one network, autograd, torch's own Adam."""
 
-import json
 import math
 from itertools import pairwise
 
@@ -28,7 +27,8 @@ from histreg.study.methods import (
     L2SoftmaxPerBin,
 )
 from histreg.study.streams import stream
-from histreg.study.trainer import Rows, Training, recorded_epochs, train
+from histreg.study.trainer import Rows, Start, Training, recorded_epochs, train
+from tests.study.made_up import Memory
 
 METHODS = [
     L2(),
@@ -76,7 +76,12 @@ def test_rows(generator):
     return made_up(33, generator)
 
 
-def plain(method, rows: Rows, test_rows: Rows) -> dict[str, float]:
+def plain(
+    method,
+    rows: Rows,
+    test_rows: Rows,
+    start: Start = Start(),  # noqa: B008
+) -> dict[str, float]:
     """Train one network as anybody would write it, in float64."""
     layers, sizes = [], [5, *TRAINING.hidden, method.n_outputs]
     body, head = stream(SEED, "body"), stream(SEED, "head", method.n_outputs)
@@ -89,7 +94,10 @@ def plain(method, rows: Rows, test_rows: Rows) -> dict[str, float]:
             linear.bias.zero_()
         layers += [linear] if is_head else [linear, nn.ReLU()]
     network = nn.Sequential(*layers)
-    optimizer = torch.optim.Adam(network.parameters(), lr=1e-2, eps=1e-7)
+    if start.body is not None:
+        put_body(network, start.body)
+    trained = network[-1] if start.is_frozen else network
+    optimizer = torch.optim.Adam(trained.parameters(), lr=1e-2, eps=1e-7)
     low, high = RANGE
     for epoch in range(1, TRAINING.epochs + 1):
         order = torch.randperm(len(rows.y), generator=stream(SEED, "order", epoch))
@@ -106,7 +114,7 @@ def plain(method, rows: Rows, test_rows: Rows) -> dict[str, float]:
             optimizer.zero_grad()
             now.loss(network(x), y).mean().backward()
             if math.isfinite(method.max_gradient_norm):
-                clip(network, method.max_gradient_norm)
+                clip(trained, method.max_gradient_norm)
             optimizer.step()
     metrics = {}
     for name, each in {"train": rows, "test": test_rows}.items():
@@ -116,6 +124,17 @@ def plain(method, rows: Rows, test_rows: Rows) -> dict[str, float]:
         metrics[f"{name} MAE"] = error.abs().mean().item()
         metrics[f"{name} RMSE"] = error.square().mean().sqrt().item()
     return metrics
+
+
+def put_body(network: nn.Sequential, body: torch.Tensor) -> None:
+    """Write weights, (inputs, outputs), and biases of the layers below the head."""
+    at = 0
+    with torch.no_grad():
+        for linear in [each for each in network if isinstance(each, nn.Linear)][:-1]:
+            for part in (linear.weight.T, linear.bias):
+                part.copy_(body[at : at + part.numel()].view(part.shape))
+                at += part.numel()
+    assert at == len(body)
 
 
 def clip(network: nn.Module, largest: float) -> None:
@@ -189,23 +208,6 @@ def test_a_diverging_model_is_noted_and_harms_no_other(rows, test_rows):
     )
 
 
-class Memory:
-    """A checkpoint in memory."""
-
-    def __init__(self):
-        self.kept = None
-
-    def load(self):
-        return self.kept
-
-    def is_due(self):
-        return True
-
-    def save(self, tensors, notes):
-        notes = json.loads(json.dumps(notes))
-        self.kept = {k: v.clone() for k, v in tensors.items()}, notes
-
-
 def stop_after(epoch):
     def on_epoch(done):
         if done == epoch:
@@ -214,7 +216,7 @@ def stop_after(epoch):
     return on_epoch
 
 
-def stopped(methods, rows, test_rows, epoch=2):
+def stopped(methods, rows, test_rows, epoch=2, **options):
     """Return the checkpoints of a training that was stopped."""
     checkpoints = [Memory() for _ in methods]
     with pytest.raises(InterruptedError):
@@ -224,6 +226,7 @@ def stopped(methods, rows, test_rows, epoch=2):
             test_rows,
             checkpoints=checkpoints,
             on_epoch=stop_after(epoch),
+            **options,
         )
     return checkpoints
 
@@ -305,3 +308,80 @@ def test_two_layers_of_different_depth_work(rows, test_rows):
     training = Training((6,), 0.0, epochs=2, learning_rate=1e-2, batch_size=32)
     (fit,) = trained([L2()], rows, test_rows, training=training)
     assert math.isfinite(fit.metrics["test MAE"])
+
+
+# Of each kind of start one, and one that is clipped.
+STARTED = [
+    L2(),
+    L2Clipping(0.05),
+    HLGauss(n_bins=20, padding_in_bins=2.0),
+    MDN(2),
+    L1(),
+]
+
+
+@pytest.fixture
+def starts(generator):
+    body = torch.randn(5 * 8 + 8 + 2 * (64 + 8), generator=generator).double() / 3
+    return [
+        Start(body, is_frozen=True),
+        Start(body, is_frozen=True),
+        Start(body),
+        Start(is_frozen=True),
+        Start(),
+    ]
+
+
+def test_bodies_put_in_or_frozen_equal_plain_loops(rows, test_rows, starts):
+    fits = trained(STARTED, rows, test_rows, starts=starts)
+    for method, start, fit in zip(STARTED, starts, fits, strict=True):
+        expected = plain(method, rows, test_rows, start)
+        for name, value in expected.items():
+            assert fit.metrics[name] == pytest.approx(value, rel=1e-10)
+
+
+def test_a_frozen_body_stays_to_the_last_bit_while_the_head_learns(
+    rows, test_rows, starts
+):
+    fits = trained(STARTED, rows, test_rows, starts=starts)
+    assert torch.equal(fits[0].body, starts[0].body)
+    assert torch.equal(fits[1].body, starts[0].body)
+    assert not torch.equal(fits[2].body, starts[2].body)
+    losses = [fit.curves["train loss"] for fit in fits]
+    assert all(curve[-1] < curve[0] for curve in losses)
+
+
+def test_a_body_that_is_drawn_and_frozen_is_the_same_for_all_methods(rows, test_rows):
+    frozen = [Start(is_frozen=True) for _ in METHODS]
+    fits = trained(METHODS, rows, test_rows, starts=frozen)
+    assert all(torch.equal(fit.body, fits[0].body) for fit in fits)
+
+
+def test_the_body_of_a_fit_is_all_but_its_head(rows, test_rows):
+    fit = trained([HLGauss()], rows, test_rows)[0]
+    assert fit.body.shape == (5 * 8 + 8 + 2 * (64 + 8),)
+    other = trained([L2()], rows, test_rows)[0]
+    assert other.body.shape == fit.body.shape
+    assert not torch.equal(other.body, fit.body)
+
+
+def test_a_training_with_starts_that_was_stopped_goes_on_as_if_it_had_not_been(
+    rows, test_rows, starts
+):
+    whole = trained(STARTED, rows, test_rows, starts=starts)
+    checkpoints = stopped(STARTED, rows, test_rows, starts=starts)
+    # The body comes from the checkpoint; that it is frozen must be told again.
+    told = [Start(is_frozen=each.is_frozen) for each in starts]
+    epochs = []
+    resumed = trained(
+        STARTED,
+        rows,
+        test_rows,
+        starts=told,
+        checkpoints=checkpoints,
+        on_epoch=epochs.append,
+    )
+    assert epochs == [3]
+    assert [fit.metrics for fit in resumed] == [fit.metrics for fit in whole]
+    for a, b in zip(resumed, whole, strict=True):
+        assert torch.equal(a.body, b.body)

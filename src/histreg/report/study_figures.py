@@ -12,6 +12,7 @@ from histreg._checks import check_choice
 from histreg.report.figures import BLUE, GREY, ORANGE
 from histreg.report.study_tables import in_paper
 from histreg.study.catalogue import EXPERIMENTS
+from histreg.study.claims.theory import TOLERANCES
 from histreg.study.datasets import dataset
 from histreg.study.measurements import Measurement
 from histreg.study.methods import HLUniform
@@ -347,6 +348,37 @@ def bound(records: Sequence[Record]) -> Figure:
     return figure
 
 
+def theorems(records: Sequence[Record]) -> Figure:
+    """Return how many powers of ten each statement is away from being violated."""
+    told = records[0].outcome.metrics
+    names = [name for name in TOLERANCES if name in told]
+    figure = Figure(figsize=(9, 1 + 0.19 * len(names)), layout="constrained")
+    ax = figure.subplots()
+    ax.axvline(0, color="black", lw=1)
+    for row, name in enumerate(names):
+        # Zero has no logarithm, and far from the line is far from the line.
+        margin = np.log10(max(told[name] / TOLERANCES[name], 1e-6))
+        color = BLUE if margin <= 0 else ORANGE
+        ax.barh(row, margin, color=color, height=0.6)
+        ax.plot(margin, row, "o", color=color, ms=3.5)  # a bar may be short
+        ax.text(
+            1.01,
+            row,
+            f"{told[name]:.3g}",
+            color=color,
+            fontsize=7,
+            va="center",
+            transform=ax.get_yaxis_transform(),
+        )
+    ax.set_yticks(range(len(names)), names, fontsize=7)
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.set_xlim(left=-6.2, right=max(1.0, ax.get_xlim()[1]))
+    ax.set_xlabel("log10 (value / tolerance), not below -6: right of 0 is a violation")
+    ax.set_title("values", loc="right", fontsize=7)
+    ax.grid(axis="x", alpha=0.3)
+    return figure
+
+
 FIGURES: dict[str, Callable[[Sequence[Record]], Figure]] = {
     "sines": sines,
     "sines-reduced": sines,
@@ -359,4 +391,5 @@ FIGURES: dict[str, Callable[[Sequence[Record]], Figure]] = {
     "targets": targets,
     "bias": bias,
     "bound": bound,
+    "theorems": theorems,
 }

@@ -10,6 +10,7 @@ from dataclasses import replace
 from histreg._checks import check_choice
 from histreg.report.printed import PrintedTable
 from histreg.study.catalogue import EXPERIMENTS
+from histreg.study.claims.theory import TOLERANCES
 from histreg.study.datasets import dataset
 from histreg.study.measurements import Measurement
 from histreg.study.paper import published, published_data
@@ -361,6 +362,19 @@ def sines(records: Sequence[Record], metrics: Sequence[str]) -> list[PrintedTabl
     return [PrintedTable("Synthetic sines", header, rows, notes)]
 
 
+def theorems(records: Sequence[Record], metrics: Sequence[str]) -> list[PrintedTable]:  # noqa: ARG001
+    """Return the worst case of each statement, beside what it must not exceed."""
+    rows = [
+        (name, f"{value:.3g}", f"{TOLERANCES[name]:.3g}")
+        for record in records
+        for name, value in record.outcome.metrics.items()
+        if name in TOLERANCES
+    ]
+    notes = ["The largest over many cases, in float64; see histreg.study.theorems."]
+    header = ("statement", "value", "at most")
+    return [PrintedTable("Theorems as numbers", header, rows, notes)]
+
+
 TABLES: dict[str, Callable[[Sequence[Record], Sequence[str]], list[PrintedTable]]] = {
     "sines": sines,
     "sines-reduced": sines,
@@ -373,4 +387,5 @@ TABLES: dict[str, Callable[[Sequence[Record], Sequence[str]], list[PrintedTable]
     "targets": targets,
     "bias": bias,
     "bound": bound,
+    "theorems": theorems,
 }

@@ -357,6 +357,13 @@ EXPERIMENTS = {
             "How tight are the two bounds on the difference of means?",
             (Measurement("bound"),),
         ),
+        Experiment(
+            "theorems",
+            "Theorems as numbers",
+            "Sections 2 to 4 and appendices",
+            "Do the paper's propositions and formulas hold, to rounding, of this code?",
+            (Measurement("theorems"),),
+        ),
     )
 }
 

@@ -73,10 +73,11 @@ class Comparison:
         return self._p("greater")
 
     def _p(self, side: str) -> float:
-        if not self.n:
-            return 1.0
         if not any(self.differences):
             return 1.0
+        if self.n == 1:  # which SciPy refuses
+            is_so = self.mean < 0 if side == "less" else self.mean > 0
+            return 0.5 if is_so else 1.0
         found = stats.permutation_test(
             (np.array(self.differences),),
             np.mean,

@@ -15,6 +15,7 @@ from histreg.bins import Bins
 from histreg.study.datasets import dataset
 from histreg.study.methods import HLGauss, HLOneBin
 from histreg.study.runs import Outcome, Run, Workplace
+from histreg.study.theorems import theorems
 
 SIGMAS_IN_BINS = tuple(2.0**power for power in range(-6, 5))
 N_BARS = 30
@@ -227,4 +228,5 @@ MEASUREMENTS: dict[str, Callable[[str, Workplace], Outcome]] = {
     "targets": target_histogram,
     "bias": bias_simulation,
     "bound": bound_example,
+    "theorems": theorems,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
@@ -33,7 +34,10 @@ class Gradients:
         rows: Rows,
         others: Mapping[str, Rows],  # noqa: ARG002
     ) -> list[dict[str, float]]:
-        """Return "gradient norm" and "excess loss" of each network."""
+        """Return "gradient norm" and "excess loss" of each network.
+
+        Without the second where the smallest loss is not known.
+        """
         x = rows.x[:N_PROBED]
         everything = slice(0, len(x))
         outputs = network.forward(x)
@@ -45,13 +49,14 @@ class Gradients:
             floor = criterion.floor(everything).double()
             excess.append(criterion.loss(out, everything).double() - floor)
         network.backward(x)
-        return [
-            {
-                "gradient norm": network.gradients.vector_of(i).norm().item(),
-                "excess loss": max(each, SMALLEST_EXCESS),
-            }
-            for i, each in enumerate(torch.cat(excess).tolist())
+        found = [
+            {"gradient norm": network.gradients.vector_of(i).norm().item()}
+            for i in range(network.shape.n_models)
         ]
+        for told, each in zip(found, torch.cat(excess).tolist(), strict=True):
+            if not math.isnan(each):
+                told["excess loss"] = max(each, SMALLEST_EXCESS)
+        return found
 
 
 class Sensitivity:

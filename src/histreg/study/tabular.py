@@ -22,7 +22,16 @@ from histreg.study.methods import (
 from histreg.study.probes import PROBES
 from histreg.study.runs import Outcome, Run, Workplace
 from histreg.study.streams import stream
-from histreg.study.trainer import Checkpoint, Fit, Rows, Start, Training, train
+from histreg.study.trainer import (
+    Checkpoint,
+    Fit,
+    Kept,
+    Rows,
+    Start,
+    Training,
+    common_epoch,
+    train,
+)
 
 PARTS = ("test", "validation")
 CACHE_BYTES = 5e6  # that a stack may fill
@@ -153,7 +162,7 @@ class TabularRun(Run):
         }
         words = {
             "has_authors_head": "authors' head",
-            "corrupted": f"{self.corrupted:.0%} corrupted",
+            "corrupted": f"{100 * self.corrupted:g}% corrupted",
             "donor": "" if self.donor is None else f"body of {self.donor.label}",
             "has_frozen_body": "frozen body",
         }
@@ -262,7 +271,7 @@ class _Learning:
         total = n_before + self.training.epochs
         stages = [_Stage([each], range(n_before + 1, total + 1)) for each in kept]
         bodies: dict[Method | None, Tensor | None] = {None: None}
-        goes_on = bool(stages) and all(stage.load() is not None for stage in stages)
+        goes_on = common_epoch([stage.load() for stage in stages]) > 0
         if donors and not goes_on:
             before = [
                 _Stage(
@@ -316,7 +325,7 @@ class _Stage:
         self.kept, self.epochs = kept, epochs
         self.n_before = epochs.start - 1
 
-    def load(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
+    def load(self) -> Kept | None:
         """Return what was saved last, if it is of this training."""
         found = [each.load() for each in self.kept]
         ours = [

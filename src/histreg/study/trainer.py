@@ -83,13 +83,17 @@ class Probe(Protocol):
         """Return numbers by name for each network of the stack."""
 
 
+Kept = tuple[dict[str, Tensor], dict[str, Any]]
+"""Tensors, and notes that JSON can hold."""
+
+
 class Checkpoint(Protocol):
     """Where one model is kept while its training goes on.
 
     Each by itself, so that it can go on in any company.
     """
 
-    def load(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
+    def load(self) -> Kept | None:
         """Return what was saved last, if anything."""
 
     def is_due(self) -> bool:
@@ -359,7 +363,7 @@ class _Stack:
             )
         return torch.cat(parts, dim=1) - rows.y
 
-    def _state_of(self, i: int, epoch: int) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    def _state_of(self, i: int, epoch: int) -> Kept:
         tensors = {name: each.vector_of(i) for name, each in self._vectors().items()}
         tensors["n_steps"] = self.optimizer.state["n_steps"]
         fit = self.fits[i]
@@ -372,17 +376,17 @@ class _Stack:
 
     def _restore(self, checkpoints: Sequence[Checkpoint]) -> int:
         """Go on from checkpoints, if there are; return the epochs that are done."""
-        found = [each for each in (c.load() for c in checkpoints) if each is not None]
-        epochs = {notes["epoch"] for _, notes in found}
-        if len(found) < len(self.methods) or len(epochs) != 1:
+        found = [checkpoint.load() for checkpoint in checkpoints]
+        epoch = common_epoch(found)
+        if not epoch:
             return 0
         vectors = self._vectors()
-        for i, (tensors, notes) in enumerate(found):
+        for i, (tensors, notes) in enumerate(each for each in found if each):
             for name, each in vectors.items():
                 each.put(i, tensors[name])
             self.fits[i] = Fit(**notes["fit"])
             self.optimizer.state["n_steps"].copy_(tensors["n_steps"])
-        return int(epochs.pop())
+        return epoch
 
     def _vectors(self) -> dict[str, Weights]:
         """Return all that a training needs to go on, by models."""
@@ -392,6 +396,16 @@ class _Stack:
             "mean": Weights(shape, state["mean"]),
             "mean_square": Weights(shape, state["mean_square"]),
         }
+
+
+def common_epoch(found: Sequence[Kept | None]) -> int:
+    """Return the epoch that all checkpoints are of; 0 if there is no such.
+
+    A stack goes on from its checkpoints only if they are of one epoch: a process may
+    have been killed between saving one and the next.
+    """
+    epochs = {0 if each is None else int(each[1]["epoch"]) for each in found}
+    return epochs.pop() if len(epochs) == 1 else 0
 
 
 def recorded_epochs(epochs: int, n_points: int = 24) -> list[int]:

@@ -11,10 +11,19 @@ from histreg.study.claims import (
     robustness,
     synthetic,
     target,
+    theory,
 )
 from histreg.study.claims.evidence import Claim, Evidence, Finding, Verdict, verdict_of
 
-SUBJECTS = (synthetic, overall, target, representation, optimisation, robustness)
+SUBJECTS = (
+    synthetic,
+    overall,
+    target,
+    representation,
+    optimisation,
+    robustness,
+    theory,
+)
 
 CLAIMS: dict[str, Claim] = {
     each.name: each for each in chain.from_iterable(of.CLAIMS for of in SUBJECTS)

@@ -41,9 +41,9 @@ class SquaredErrors(Criterion):
         self.clean = self.noisy = self.scaled[None]
 
     def start_epoch(self, epoch: int, order: Tensor) -> None:
-        """Put the targets in order, and draw noise."""
+        """Put the targets in order, and draw noise for what is a training epoch."""
         self.clean = self.noisy = self.scaled[order][None]  # (1, n)
-        if self.noise_sd is not None:
+        if self.noise_sd is not None and epoch:
             # One draw for all networks: they differ in its size alone.
             self.noisy = self.clean + self.noise_sd * noise(self.targets, epoch)
 
