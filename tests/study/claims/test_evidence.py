@@ -89,6 +89,7 @@ def test_the_numbers_are_told():
         (5.0, 0.5, CONFIRMED),  # higher is not lower
         (-0.05, 0.04, CONFIRMED),  # lower, but by less than the margin
         (-0.11, 0.05, REFUTED),  # lower in all, by more in the mean
+        (-0.08, 0.05, UNDECIDED),  # lower in all, by less in the mean
         (-0.11, 0.5, UNDECIDED),  # by more in the mean, but not in all
     ],
 )

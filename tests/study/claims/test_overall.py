@@ -139,6 +139,14 @@ def test_k8_compares_shares_of_the_way_to_l2(softmax_on_ct, expected):
     assert found("K8", records, "ct", "pole")[part].verdict is expected
 
 
+def test_k8_measures_the_way_from_hl_gauss():
+    on_ct = scene(METHODS, "ct", l2=11.0, gauss=10.0, softmax=10.1)
+    part = "l2+Softmax closer to HL-Gauss on CT Position than on Pole"
+    told = found("K8", scene(METHODS) + on_ct, "ct", "pole")[part]
+    assert told.verdict is CONFIRMED
+    assert told.numbers.startswith("0.1 against 0.5,")
+
+
 def test_k8_says_nothing_of_distances_without_ct():
     records = scene(METHODS) + scene(METHODS, "bike")
     assert len(found("K8", records, "bike", "pole")) == 4

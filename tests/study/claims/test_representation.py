@@ -83,6 +83,8 @@ def test_bodies(claim, levels, expected):
         ("K23", {"weight_0": 0.9}, REFUTED),
         ("K23", {"weight_100": 0.9}, REFUTED),
         ("K23", {"weight_0.1": 1.8}, REFUTED),  # it helps
+        ("K23", {"weight_0.01": 1.8}, REFUTED),
+        ("K23", {"l2": 9.0}, CONFIRMED),  # it is weight 0 that they are compared with
         ("K23", {"weight_0.1": 1.99}, CONFIRMED),  # by less than the margin
         ("K23", {"weight_10": 9.0}, CONFIRMED),
         ("K23", {"weight_10": scattered(2.0)}, UNDECIDED),

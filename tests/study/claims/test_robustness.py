@@ -63,6 +63,8 @@ def test_k29_is_about_a_half():
         ({"one_bin": {"test_sensitivity": 8.5}}, REFUTED),
         ({"gauss": {"test_MAE": 1.0, "test_sensitivity": 8.5}}, REFUTED),
         ({"gauss": {"test_MAE": 2.2, "test_sensitivity": 6.0}}, REFUTED),
+        ({"l1": {"test_MAE": 0.5, "test_sensitivity": 8.0}}, REFUTED),
+        ({"l2": {"test_MAE": 0.5, "test_sensitivity": 9.0}}, REFUTED),
         ({"gauss": {"test_sensitivity": scattered(8.0)}}, UNDECIDED),
         ({"l1": None}, NOT_RUN),
     ],

@@ -65,6 +65,7 @@ SIGMAS_MEASURED = [0.0, 0.1, 1.0, 2.0, 16.0]
         ([9.0, 0.0, 0.0, 1.0, 7.0], REFUTED, CONFIRMED),
         # The least must be between the ends.
         ([1e-9, 5.0, 4.0, 4.0, 7.0], REFUTED, REFUTED),
+        ([9.0, 1e-3, 4.0, 4.0, 7.0], REFUTED, REFUTED),
     ],
 )
 def test_k14_compares_the_ends_with_the_least_between(biases, small, large):
