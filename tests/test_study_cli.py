@@ -98,6 +98,29 @@ def test_tables_come_in_other_forms_and_into_files(place, form, expected):
     assert "train RMSE" in text
 
 
+def test_paired_differences_stand_instead_of_errors():
+    command = ["overall", *FEW, "--methods", "l2,HL-Gauss"]
+    study("run", *command, "--executor", "in-process")
+    runs = selected(
+        experiment("overall").runs,
+        datasets=["diabetes"],
+        methods=["l2", "HL-Gauss"],
+        seeds=[1, 2],
+        epochs=2,
+    )
+    error = {
+        (record.run.method.name, record.run.seed): record.outcome.metrics["test MAE"]
+        for record in Store("histreg-study").records(runs)
+    }
+    mean = sum(error["l2", seed] - error["HL-Gauss", seed] for seed in (1, 2)) / 2
+    printed = study("table", *command, "--paired")
+    assert "differences in test MAE: Diabetes" in printed
+    assert f"l2, epochs 2  HL-Gauss, epochs 2      {mean:+.3f}" in printed
+    assert "differences in test MAE" not in study("table", *command)
+    printed = study("table", *command, "--paired", "--metrics", "train RMSE")
+    assert "differences in train RMSE" in printed
+
+
 def test_a_dry_run_computes_nothing_and_says_how_long(place):
     printed = study("run", "overall", "--datasets", "pole", "--dry-run", "--jobs", "2")
     assert "120 runs to compute, about" in printed
@@ -144,6 +167,7 @@ def test_runs_that_fail_are_told_with_their_reason():
         (["run", "bound", "--jobs", "-1"], "--jobs must be a whole number"),
         (["run", "bound", "--executor", "cloud"], "--executor must be processes,"),
         (["run", "bound", "--import", "no_such_module"], "--import must name a module"),
+        (["table", "sines", "--paired"], "the table sines must have records"),
         (["table", "overall", "--format", "pdf"], "--format must be one of 'text',"),
         (["table", "overall", "--metrics", "MSE"], "--metrics must be one of"),
         (["figure", "overall", "--out", "a.txt"], "--out must be named .png, .svg or"),

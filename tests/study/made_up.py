@@ -27,24 +27,34 @@ def record_of(run, metrics=(), curves=(), diverged_at=None):
     return Record(run, outcome, {}, 0.0, "2026-01-01T00:00:00+00:00")
 
 
-def tabular_records(dataset, method, test_mae, *, part="test", diverged=(), **others):
+def tabular_records(
+    dataset,
+    method,
+    test_mae,
+    *,
+    part="test",
+    diverged=(),
+    changes=None,
+    curves=(),
+    **others,
+):
     """Return a record for each number of a list, with seeds 1, 2, ...
 
     All metrics are the number unless `others`, such as ``train_RMSE``, have their own;
-    the seeds in `diverged` have none.
+    the seeds in `diverged` have none. `changes` are those of the protocol; `curves`
+    are one mapping for each seed.
     """
     records = []
     for seed, value in enumerate(test_mae, start=1):
-        run = TabularRun.of(dataset, method, seed, part=part)
-        metrics = {}
-        for split in ("train", part):
-            for kind in ("MAE", "RMSE"):
-                given = others.get(f"{split}_{kind}")
-                metrics[f"{split} {kind}"] = value if given is None else given[seed - 1]
+        run = TabularRun.of(dataset, method, seed, part=part, **(changes or {}))
+        metrics = {f"{s} {k}": value for s in ("train", part) for k in ("MAE", "RMSE")}
+        for name, given in others.items():
+            if given is not None:
+                metrics[name.replace("_", " ")] = given[seed - 1]
         if seed in diverged:
             records.append(record_of(run, diverged_at=7))
         else:
-            records.append(record_of(run, metrics))
+            records.append(record_of(run, metrics, curves[seed - 1] if curves else ()))
     return records
 
 

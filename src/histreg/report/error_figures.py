@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from histreg.report.error_tables import Label, column_label, in_paper
 from histreg.report.figures import BLUE, ORANGE
-from histreg.report.panels import datasets_of
+from histreg.report.panels import datasets_of, set_log
 from histreg.study.datasets import dataset
 from histreg.study.representations import COLUMNS, column_of
 from histreg.study.runs import Record
@@ -105,7 +105,7 @@ def _draw_dots(
             )
     ax.set_yticks(list(heights), [label(each) for each in networks], fontsize=7)
     if is_log:
-        ax.set_xscale("log")
+        set_log(ax.xaxis)
     else:
         _leave_out_failures(
             ax,

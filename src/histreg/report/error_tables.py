@@ -170,15 +170,16 @@ def rates(records: Sequence[Record], metrics: Sequence[str]) -> list[PrintedTabl
         _rates_table(
             name,
             [each for each in tuned if each.setting.dataset == name],
-            sorted({each.run.learning_rate for each in tried if each.dataset == name}),
+            [each for each in tried if each.dataset == name],
         )
-        for name in dict.fromkeys(each.setting.dataset for each in tuned)
+        for name in dict.fromkeys(each.dataset for each in tried)
     ]
 
 
 def _rates_table(
-    name: str, tuned: Sequence[_Tuned], tried: Sequence[float]
+    name: str, tuned: Sequence[_Tuned], tried: Sequence[Setting]
 ) -> PrintedTable:
+    grid = sorted({each.run.learning_rate for each in tried})
     columns = (
         [each.setting.estimates["validation MAE"] for each in tuned],
         [each.test("test MAE") for each in tuned],
@@ -191,9 +192,11 @@ def _rates_table(
         cells = ["" if one is None else shown(one) for one in told]
         rate = f"{each.setting.run.learning_rate:g}"
         label = each.setting.method.label
-        usual = "" if each.at_paper_rate is None else each.at_paper_rate.method.label
-        if cells[3] and usual != label:
-            cells[3] += f" as {usual}"
+        if each.on_test is not None and each.on_test.n_diverged:
+            label += f", {each.on_test.n_diverged} diverged"
+        usual = each.at_paper_rate
+        if usual is not None and usual.method != each.setting.method:
+            cells[3] += f" as {usual.method.label}"
         rows.append((label, rate, *cells[:3], order[i], cells[3], usual_order[i]))
     header = (
         *("method", "rate", "validation MAE", "test MAE", "test RMSE", "place"),
@@ -202,7 +205,7 @@ def _rates_table(
     counts = {each.n for column in columns for each in column if each is not None}
     notes = [
         f"Mean ± standard error over {_seeds(counts)}.",
-        f"Rate, of {', '.join(f'{each:g}' for each in tried)}, and components of "
+        f"Rate, of {', '.join(f'{each:g}' for each in grid)}, and components of "
         "lowest MAE on a fifth of the training rows that was not learnt from; then "
         f"trained on all of them. At {PAPER_RATE:g}, the paper's rate for all, "
         "components are chosen likewise. Place: by test MAE.",
@@ -210,13 +213,14 @@ def _rates_table(
     ends = [
         each.setting.method.label
         for each in tuned
-        if each.setting.run.learning_rate in (tried[0], tried[-1])
+        if each.setting.run.learning_rate in (grid[0], grid[-1])
     ]
     if ends:
         notes.append(
             f"At an end of the grid, so that a rate beyond it may be better: "
             f"{', '.join(ends)}."
         )
+    notes += _not_chosen([each.setting for each in tuned], tried)
     title = f"{EXPERIMENTS['rates'].title}: {dataset(name).title}"
     return PrintedTable(title, header, rows, notes)
 
@@ -266,21 +270,23 @@ def _errors_tables(
                 f"beyond {FAR_APART:g}."
             )
         notes += [note] if note else []
-        names = {each.method.name for each in of_set}
-        without = dict.fromkeys(
-            each.method.name
-            for each in chosen_from
-            if each.dataset == name and each.method.name not in names
-        )
-        if without:
-            notes.append(
-                f"No setting of {', '.join(without)} could be chosen: not finished, or "
-                "diverged."
-            )
+        notes += _not_chosen(of_set, [e for e in chosen_from if e.dataset == name])
         tables.append(
             PrintedTable(f"{title}: {data.title}", tuple(header), rows, notes)
         )
     return tables
+
+
+def _not_chosen(chosen: Sequence[Setting], among: Sequence[Setting]) -> list[str]:
+    """Return a note on methods of which no setting was chosen, if there are any."""
+    names = {each.method.name for each in chosen}
+    without = dict.fromkeys(
+        each.method.name for each in among if each.method.name not in names
+    )
+    if not without:
+        return []
+    told = ", ".join(without)
+    return [f"No setting of {told} could be chosen: not finished, or diverged."]
 
 
 def _label(setting: Setting, most: int, label: Label) -> str:

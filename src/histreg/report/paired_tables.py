@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
-from histreg._checks import check_choice
 from histreg.report.error_tables import (
     SENSITIVITY,
     TRAINING,
@@ -60,27 +59,32 @@ class Pairing:
 
 
 def paired_table(name: str) -> Tables:
-    """Return the table of differences of an experiment; one without is refused."""
-    check_choice("--paired", name, PAIRINGS)
+    """Return the tables of differences of an experiment; one without is refused."""
+    if name not in PAIRINGS:
+        raise ValueError(
+            f"--paired must be for one of {', '.join(PAIRINGS)}, got {name}"
+        )
 
-    def table(records: Sequence[Record], metrics: Sequence[str]) -> list[PrintedTable]:
+    def tables(records: Sequence[Record], metrics: Sequence[str]) -> list[PrintedTable]:
         pairing = PAIRINGS[name]
         settings = pairing.settings(records)
         return [
             _table(
-                f"{EXPERIMENTS[name].title}, paired differences: {dataset(data).title}",
+                f"{EXPERIMENTS[name].title}, differences in {metric}: "
+                f"{dataset(data).title}",
                 [each for each in settings if each.dataset == data],
                 pairing,
-                pairing.metrics or metrics,
+                metric,
             )
             for data in dict.fromkeys(each.dataset for each in settings)
+            for metric in pairing.metrics or metrics
         ]
 
-    return table
+    return tables
 
 
 def _table(
-    title: str, settings: Sequence[Setting], pairing: Pairing, metrics: Sequence[str]
+    title: str, settings: Sequence[Setting], pairing: Pairing, metric: str
 ) -> PrintedTable:
     rows, alone = [], []
     for each in settings:
@@ -88,25 +92,23 @@ def _table(
         if reference is each:
             continue
         told = pairing.label(each)
-        cells = () if reference is None else _cells(each, reference, metrics)
-        if reference is None or not cells:
+        cells = None if reference is None else _cells(each, reference, metric)
+        if reference is None or cells is None:
             alone.append(told)
         else:
             rows.append((told, pairing.label(reference), *cells))
-    header = ["setting", "against"]
-    for metric in metrics:
-        header += [f"{metric}, difference", "95 % interval", "p", "seeds"]
+    header = ("setting", "against", "difference", "95 % interval", "p", "seeds")
     notes = [
-        "Difference: the setting minus what it is against, on the same seeds; the "
-        "interval is Student's. p: how probable a difference so far in this direction "
-        "is if its signs are chance, by all sign changes; 5 seeds can reach 1/32 = "
-        "0.031. Rows are many, and p is not corrected for that.",
+        "Difference: the setting minus what it is against, seed by seed; the interval "
+        "of the mean is Student's. p: the share of all ways to give the differences "
+        "signs whose mean is as far in that direction (exact, one-sided); of 5 seeds "
+        f"at least 1/32 = 0.031, and not corrected for the {len(rows)} rows.",
     ]
     if alone:
         notes.append(
             f"Without finite seeds in common with a reference: {', '.join(alone)}."
         )
-    return PrintedTable(title, tuple(header), rows, notes)
+    return PrintedTable(title, header, rows, notes)
 
 
 def reference_of(
@@ -118,25 +120,16 @@ def reference_of(
 
 
 def _cells(
-    setting: Setting, reference: Setting, metrics: Sequence[str]
-) -> tuple[str, ...]:
-    """Return a difference, its interval, p and seeds by metric; nothing if none has."""
-    cells: list[str] = []
-    for metric in metrics:
-        found = Comparison.of(setting.values(metric), reference.values(metric))
-        p = found.p_lower if found.mean < 0 else found.p_higher
-        low, high = found.interval()
-        cells += (
-            [
-                f"{found.mean:+.3f}",
-                "" if math.isnan(low) else f"{low:+.3f} to {high:+.3f}",
-                f"{p:.3f}",
-                str(found.n),
-            ]
-            if found.n
-            else ["", "", "", "0"]
-        )
-    return tuple(cells) if any(cells[::4]) else ()
+    setting: Setting, reference: Setting, metric: str
+) -> tuple[str, str, str, str] | None:
+    """Return the difference, its interval, p and the seeds; None without seeds."""
+    found = Comparison.of(setting.values(metric), reference.values(metric))
+    if not found.n:
+        return None
+    p = found.p_lower if found.mean < 0 else found.p_higher
+    low, high = found.interval()
+    interval = "" if math.isnan(low) else f"{low:+.3f} to {high:+.3f}"
+    return f"{found.mean:+.3f}", interval, f"{p:.3f}", str(found.n)
 
 
 def _against(method: Method) -> IsReference:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
+from matplotlib.axis import XAxis, YAxis
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from histreg.report.figures import BLUE, ORANGE
 from histreg.study.statistics import Setting
@@ -31,16 +34,18 @@ def panels(
     return figure, axes[:n]
 
 
-def add_legend(figure: Figure, *, n_columns: int) -> None:
+def add_legend(figure: Figure) -> None:
     """Say below all drawings, once, what their lines and marks are."""
     found: dict[str, Any] = {}
     for ax in figure.axes:
         handles, labels = ax.get_legend_handles_labels()
-        found |= {
-            label: handle
-            for handle, label in zip(handles, labels, strict=True)
-            if label not in found
-        }
+        found = dict(zip(labels, handles, strict=True)) | found
+    if not found:
+        return
+    inches = 0.6 + 0.065 * max(map(len, found))  # of a column
+    n_columns = max(1, int(figure.get_figwidth() / inches))
+    n_rows = -(-len(found) // n_columns)
+    figure.set_figheight(figure.get_figheight() + 0.2 * n_rows)
     figure.legend(
         list(found.values()),
         list(found),
@@ -51,9 +56,24 @@ def add_legend(figure: Figure, *, n_columns: int) -> None:
     )
 
 
-def look_of(name: str, i: int) -> tuple[str, str]:
-    """Return the colour and the mark of a loss, the i-th of its figure."""
-    return LOOK_OF.get(name, LOOKS[i % len(LOOKS)])
+def looks_of(names: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Return colours and marks of losses, different ones for those of a figure."""
+    each = list(dict.fromkeys(names))
+    known = {name: LOOK_OF[name] for name in each if name in LOOK_OF}
+    free = [look for look in LOOKS if look not in known.values()] or LOOKS
+    others = (name for name in each if name not in LOOK_OF)
+    return known | dict(zip(others, itertools.cycle(free), strict=False))
+
+
+def set_log(axis: XAxis | YAxis) -> None:
+    """Make an axis logarithmic, with numbers as people write them."""
+    scale = axis.axes.set_xscale if axis.axis_name == "x" else axis.axes.set_yscale
+    scale("log")
+    low, high = axis.get_view_interval()
+    few = high > 100 * low  # decades alone are enough
+    axis.set_major_locator(LogLocator(subs=(1,) if few else (1, 2, 5)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def datasets_of(settings: Sequence[Setting]) -> list[str]:

@@ -9,13 +9,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from histreg.report.panels import add_legend, datasets_of, look_of, panels
+from histreg.report.panels import add_legend, datasets_of, looks_of, panels, set_log
 from histreg.study.datasets import dataset
 from histreg.study.runs import Record
 from histreg.study.statistics import Setting, settings_of
 from histreg.study.training_curves import normalised_norms
 
-LINES = ("-", "--", ":")  # of losses, so that grey print tells
+STYLES = {"HL-Gauss": "-", "l2": "--", "HL-OneBin": ":"}  # so that grey print tells
 NORM = "gradient norm / excess loss"
 CURVES = ("train MAE", "train RMSE", NORM)
 
@@ -23,26 +23,26 @@ CURVES = ("train MAE", "train RMSE", NORM)
 def training(records: Sequence[Record]) -> Figure:
     """Return Figures 8 and 21: errors and normalised gradients over epochs."""
     settings = [each for each in settings_of(records) if each.estimates]
+    looks = looks_of(each.method.name for each in settings)
     wanted = [(name, curve) for name in datasets_of(settings) for curve in CURVES]
     figure, axes = panels(len(wanted), len(CURVES))
     for ax, (name, curve) in zip(axes, wanted, strict=True):
         of_set = [each for each in settings if each.dataset == name]
-        for i, each in enumerate(of_set):
-            _draw_curve(ax, each, curve, i)
+        for each in of_set:
+            _draw_curve(ax, each, curve, looks[each.method.name][0])
         ax.set(title=dataset(name).title, xlabel="epoch", ylabel=curve)
-        ax.set_xscale("log")
-        ax.set_yscale("log")
-    add_legend(figure, n_columns=3)
+        set_log(ax.xaxis)
+        set_log(ax.yaxis)
+    add_legend(figure)
     return figure
 
 
-def _draw_curve(ax: Axes, setting: Setting, curve: str, i: int) -> None:
+def _draw_curve(ax: Axes, setting: Setting, curve: str, color: str) -> None:
     """Draw the mean over seeds in a band from the lowest to the highest."""
     epochs = setting.finite[0].outcome.curves["epoch"]
     seeds = np.array(
         [_curve(each, curve) for each in setting.finite]
     )  # (seeds, epochs)
-    color, _ = look_of(setting.method.name, i)
     ax.fill_between(
         epochs, seeds.min(axis=0), seeds.max(axis=0), color=color, alpha=0.2, lw=0
     )
@@ -50,7 +50,7 @@ def _draw_curve(ax: Axes, setting: Setting, curve: str, i: int) -> None:
         epochs,
         seeds.mean(axis=0),
         color=color,
-        ls=LINES[i % len(LINES)],
+        ls=STYLES.get(setting.method.name, "-."),
         lw=1.4,
         label=setting.method.label,
     )
@@ -66,12 +66,13 @@ def sensitivity(records: Sequence[Record]) -> Figure:
     """Return Figures 10 (right) and 24: errors over sensitivity, a mark for a run."""
     settings = [each for each in settings_of(records) if each.estimates]
     metrics = ("test MAE", "test RMSE")
+    looks = looks_of(each.method.name for each in settings)
     wanted = [(name, metric) for name in datasets_of(settings) for metric in metrics]
     figure, axes = panels(len(wanted), len(metrics))
     for ax, (name, metric) in zip(axes, wanted, strict=True):
         of_set = [each for each in settings if each.dataset == name]
-        for i, each in enumerate(of_set):
-            color, marker = look_of(each.method.name, i)
+        for each in of_set:
+            color, marker = looks[each.method.name]
             ax.scatter(
                 list(each.values("test sensitivity").values()),
                 list(each.values(metric).values()),
@@ -83,5 +84,5 @@ def sensitivity(records: Sequence[Record]) -> Figure:
                 label=each.method.label,
             )
         ax.set(title=dataset(name).title, xlabel="test sensitivity", ylabel=metric)
-    add_legend(figure, n_columns=4)
+    add_legend(figure)
     return figure

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator, PercentFormatter
 
-from histreg.report.figures import GREY
 from histreg.report.panels import (
     BLACK,
     TOO_WIDE,
     add_legend,
     datasets_of,
-    look_of,
+    looks_of,
     panels,
+    set_log,
 )
 from histreg.study.catalogue import AUXILIARY, N_BINS, RATES
 from histreg.study.datasets import dataset
@@ -97,14 +97,16 @@ def sweep_figure(
     """
     settings = [each for each in settings if each.estimates]
     names = datasets_of(settings)
+    lines = [name for sweep in sweeps for name in sweep.lines(settings)]
+    looks = looks_of([*lines, *(m.name for sweep in sweeps for m in sweep.levels)])
     wanted = [(n, sweep, m) for n in names for sweep in sweeps for m in metrics]
     n_columns = max(2, len(sweeps) * len(metrics)) if len(wanted) > 1 else 1
     figure, axes = panels(len(wanted), n_columns, width=3.7)
     for ax, (name, sweep, metric) in zip(axes, wanted, strict=True):
         of_set = [each for each in settings if each.dataset == name]
-        draw_sweep(ax, of_set, sweep, metric, chosen)
+        draw_sweep(ax, of_set, sweep, metric, looks, chosen)
         ax.set(title=dataset(name).title, xlabel=sweep.label, ylabel=metric)
-    add_legend(figure, n_columns=min(4, 2 * n_columns))
+    add_legend(figure)
     return figure
 
 
@@ -113,6 +115,7 @@ def draw_sweep(
     settings: Sequence[Setting],
     sweep: Sweep,
     metric: str,
+    looks: Mapping[str, tuple[str, str]],
     chosen: Collection[TabularRun] = (),
 ) -> None:
     """Draw lines with standard errors, and levels, of the rows that the sweep has."""
@@ -120,8 +123,8 @@ def draw_sweep(
     for split in sweep.splits:
         key = f"{split} {metric}"
         there = [each for each in settings if key in each.estimates]
-        for i, (name, line) in enumerate(sweep.lines(there).items()):
-            color, marker = look_of(name, i)
+        for name, line in sweep.lines(there).items():
+            color, marker = looks[name]
             estimates = [each.estimates[key] for each in line.values()]
             ax.errorbar(
                 list(line),
@@ -145,9 +148,9 @@ def draw_sweep(
                     heights.append(each.estimates[key].mean)
                     ax.axhline(
                         heights[-1],
-                        color=(GREY, BLACK)[i],
+                        color=looks[method.name][0],
                         ls=STYLES[split],
-                        lw=(1.0, 2.0)[i],
+                        lw=(1.0, 2.2)[i],  # so that grey print tells
                         zorder=1,
                         label=f"{method.name}, {split}",
                     )
@@ -162,7 +165,7 @@ def _ring(ax: Axes, line: dict[float, Setting], key: str) -> None:
             [each.estimates[key].mean for each in line.values()],
             ls="",
             marker="o",
-            ms=11,
+            ms=9,
             mfc="none",
             mec=BLACK,
             label="chosen on validation rows",
@@ -186,7 +189,7 @@ def _tell_diverged(ax: Axes, line: dict[float, Setting], key: str) -> None:
 def _widen(ax: Axes, heights: Sequence[float]) -> None:
     """Make the axis of errors logarithmic if they are of different sizes."""
     if heights and max(heights) > TOO_WIDE * min(heights) > 0:
-        ax.set_yscale("log")
+        set_log(ax.yaxis)
 
 
 def _log(ax: Axes) -> None:
@@ -218,6 +221,7 @@ def _weights(ax: Axes) -> None:
     places = [each.weight for each in AUXILIARY if isinstance(each, L2MultiTask)]
     ax.set_xscale("symlog", linthresh=min(filter(None, places)), linscale=0.7)
     _ticks(ax, places)
+    ax.set_xlim(-min(filter(None, places)) / 2, 2 * max(places))
 
 
 def _moments(ax: Axes) -> None:

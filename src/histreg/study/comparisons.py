@@ -77,6 +77,8 @@ class Comparison:
             return 1.0
         if not any(self.differences):
             return 1.0
+        if self.n == 1:  # which scipy refuses
+            return 0.5 if (self.mean < 0) == (side == "less") else 1.0
         found = stats.permutation_test(
             (np.array(self.differences),),
             np.mean,
