@@ -62,4 +62,4 @@ def test_each_run_is_a_mark_at_its_sensitivity_and_error():
     shapes = [each.get_paths()[0].vertices.shape for each in marks.values()]
     assert len(set(shapes)) == 2
     assert (mae.get_ylabel(), rmse.get_ylabel()) == ("test MAE", "test RMSE")
-    assert mae.get_xlabel() == "test sensitivity"
+    assert mae.get_xlabel() == "test sensitivity, in units of y"

@@ -258,7 +258,8 @@ def _errors_tables(
         likely = [
             i
             for i, each in enumerate(of_set, start=1)
-            if each.method.name.startswith(UNMATCHED) and not each.changes
+            if each.method.name.startswith(UNMATCHED)
+            and column_of(each.run) == "Default"
         ]
         if likely and has_paper:
             rows.insert(likely[-1], _unmatched(name, metrics))

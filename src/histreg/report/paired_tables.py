@@ -102,7 +102,7 @@ def _table(
         "Difference: the setting minus what it is against, seed by seed; the interval "
         "of the mean is Student's. p: the share of all ways to give the differences "
         "signs whose mean is as far in that direction (exact, one-sided); of 5 seeds "
-        f"at least 1/32 = 0.031, and not corrected for the {len(rows)} rows.",
+        "at least 1/32 = 0.031. It is not corrected for the number of comparisons.",
     ]
     if alone:
         notes.append(

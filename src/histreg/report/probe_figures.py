@@ -17,6 +17,7 @@ from histreg.study.training_curves import normalised_norms
 
 STYLES = {"HL-Gauss": "-", "l2": "--", "HL-OneBin": ":"}  # so that grey print tells
 NORM = "gradient norm / excess loss"
+SENSITIVITY = "test sensitivity, in units of y"
 CURVES = ("train MAE", "train RMSE", NORM)
 
 
@@ -83,6 +84,6 @@ def sensitivity(records: Sequence[Record]) -> Figure:
                 lw=0,
                 label=each.method.label,
             )
-        ax.set(title=dataset(name).title, xlabel="test sensitivity", ylabel=metric)
+        ax.set(title=dataset(name).title, xlabel=SENSITIVITY, ylabel=metric)
     add_legend(figure)
     return figure

@@ -150,7 +150,7 @@ def draw_sweep(
                         heights[-1],
                         color=looks[method.name][0],
                         ls=STYLES[split],
-                        lw=(1.0, 2.2)[i],  # so that grey print tells
+                        lw=1.0 + 1.2 * i,  # so that grey print tells
                         zorder=1,
                         label=f"{method.name}, {split}",
                     )
