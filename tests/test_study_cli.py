@@ -14,7 +14,7 @@ from histreg.cli import app
 from histreg.study.catalogue import EXPERIMENTS, experiment, selected
 from histreg.study.claims import CLAIMS
 from histreg.study.datasets import DATASETS
-from histreg.study.methods import HLOneBin, HLProjected
+from histreg.study.methods import HLGauss, HLProjected
 from histreg.study.store import Store
 from histreg.study.tabular import TabularRun
 from tests.study.gated import wait_until
@@ -104,13 +104,15 @@ def test_tables_come_in_other_forms_and_into_files(place, form, expected):
 
 def test_claims_are_judged_by_the_records_of_a_store(place):
     for seed, (better, worse) in enumerate([(1.0, 2.0)] * 5, start=1):
-        for method, error in ((HLProjected(), better), (HLOneBin(), worse)):
+        for method, error in ((HLGauss(), better), (HLProjected(), worse)):
             run = TabularRun.of("diabetes", method, seed, epochs=2)
             metrics = {"test MAE": error, "test RMSE": error}
             Store("histreg-study").save(record_of(run, metrics))
-    command = ["K15", "--datasets", "diabetes", "--epochs", "2"]
-    printed = study("claims", *command)
+    printed = study("claims", "K15", "--datasets", "diabetes", "--epochs", "2")
+    assert "K15, confirmed" in printed
     assert "Diabetes: HL-Gauss below HL-Projected" in printed
+    # Of the paper's data sets and epochs there is nothing.
+    assert "K15, not run" in study("claims", "K15")
     study("claims", "--format", "markdown", "--details", "--out", "claims.md")
     text = (place / "claims.md").read_text()
     for name in CLAIMS:
@@ -137,6 +139,30 @@ def test_without_records_no_claim_was_run():
 )
 def test_claims_refuse_what_they_do_not_know(arguments, problem):
     assert problem in study("claims", *arguments, code=2)
+
+
+def test_paired_differences_stand_instead_of_errors():
+    command = ["overall", *FEW, "--methods", "l2,HL-Gauss"]
+    study("run", *command, "--executor", "in-process")
+    runs = selected(
+        experiment("overall").runs,
+        datasets=["diabetes"],
+        methods=["l2", "HL-Gauss"],
+        seeds=[1, 2],
+        epochs=2,
+    )
+    error = {
+        (record.run.method.name, record.run.seed): record.outcome.metrics["test MAE"]
+        for record in Store("histreg-study").records(runs)
+    }
+    mean = sum(error["l2", seed] - error["HL-Gauss", seed] for seed in (1, 2)) / 2
+    printed = study("table", *command, "--paired")
+    assert "differences in test MAE: Diabetes" in printed
+    (row,) = [line for line in printed.splitlines() if line.startswith("l2")]
+    assert row.split()[6] == f"{mean:+.3f}"
+    assert "differences in test MAE" not in study("table", *command)
+    printed = study("table", *command, "--paired", "--metrics", "train RMSE")
+    assert "differences in train RMSE" in printed
 
 
 def test_a_dry_run_computes_nothing_and_says_how_long(place):
@@ -185,6 +211,7 @@ def test_runs_that_fail_are_told_with_their_reason():
         (["run", "bound", "--jobs", "-1"], "--jobs must be a whole number"),
         (["run", "bound", "--executor", "cloud"], "--executor must be processes,"),
         (["run", "bound", "--import", "no_such_module"], "--import must name a module"),
+        (["table", "sines", "--paired"], "the table sines must have records"),
         (["table", "overall", "--format", "pdf"], "--format must be one of 'text',"),
         (["table", "overall", "--metrics", "MSE"], "--metrics must be one of"),
         (["figure", "overall", "--out", "a.txt"], "--out must be named .png, .svg or"),

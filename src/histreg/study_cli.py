@@ -268,6 +268,12 @@ def table(
         str | None,
         typer.Option(help="By commas: train MAE, train RMSE, test MAE, test RMSE."),
     ] = None,
+    paired: Annotated[
+        bool,
+        typer.Option(
+            "--paired", help="Differences paired by seed, with exact tests, instead."
+        ),
+    ] = False,
     out: OutFile = None,
     store: StoreFolder = DEFAULT_STORE,
     modules: Imports = None,
@@ -279,14 +285,16 @@ def table(
 
     _import(modules)
     check_choice("--format", form, FORMATS)
-    chosen = tuple(_listed(metrics)) or (MAIN_METRICS if form == "text" else METRICS)
+    usual = MAIN_METRICS if form == "text" else METRICS
+    chosen = tuple(_listed(metrics)) or (MAIN_METRICS[:1] if paired else usual)
     for metric in chosen:
         check_choice("--metrics", metric, METRICS)
     runs = _runs([name], datasets, methods, seeds, epochs)
     records = Store(store).records(runs)
     if not records:
         raise ValueError(f"the table {name} must have records, got none yet")
-    _print(tables_of(name, records, chosen, runs=runs), form, out)
+    tables = tables_of(name, records, chosen, runs=runs, is_paired=paired)
+    _print(tables, form, out)
 
 
 @app.command(epilog="Example: histreg study claims K5 K21 --store results/study")

@@ -1,6 +1,7 @@
 """Records that nobody computed, for tests of what is made from records."""
 
 import json
+from collections.abc import Mapping
 
 from histreg.study.measurements import Measurement
 from histreg.study.methods import L2, HLGauss
@@ -60,23 +61,22 @@ def tabular_records(
     """Return a record for each number of a list, with seeds 1, 2, ...
 
     All metrics are the number unless `others`, such as ``train_RMSE``, have their own;
-    the seeds in `diverged` have none. `changes` are those of the protocol; `curves` has
-    those of all seeds.
+    the seeds in `diverged` have none. `changes` are those of the protocol; `curves`
+    are one mapping for all seeds, or one for each.
     """
     records = []
     for seed, value in enumerate(test_mae, start=1):
         run = TabularRun.of(dataset, method, seed, part=part, **dict(changes))
-        metrics = {
-            f"{split} {kind}": value
-            for split in ("train", part)
-            for kind in ("MAE", "RMSE")
-        }
+        metrics = {f"{s} {k}": value for s in ("train", part) for k in ("MAE", "RMSE")}
         for name, given in others.items():
-            metrics[name.replace("_", " ")] = given[seed - 1]
+            if given is not None:
+                metrics[name.replace("_", " ")] = given[seed - 1]
         if seed in diverged:
             records.append(record_of(run, diverged_at=7))
         else:
-            records.append(record_of(run, metrics, curves))
+            is_for_all = isinstance(curves, Mapping) or not curves
+            own = curves if is_for_all else curves[seed - 1]
+            records.append(record_of(run, metrics, own))
     return records
 
 

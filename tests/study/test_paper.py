@@ -10,7 +10,7 @@ from histreg.study.datasets import DATASETS, dataset
 from histreg.study.paper import TABLES, published, published_data
 from histreg.study.statistics import METRICS, Estimate
 
-# Of the paper's Tables 1, 7 and 8 (main.tex of arXiv 2402.13425).
+# Of the paper's Tables 1, 7, 8 and 9 (main.tex of arXiv 2402.13425).
 PRINTED = [
     ("ct", "Linear Regression", "train MAE", 6.073, 0.007),
     ("ct", "l2", "test MAE", 0.176, 0.034),
@@ -20,6 +20,8 @@ PRINTED = [
     ("ct", "HL-Gauss", "test RMSE", 0.274, 0.090),
     ("song", "HL-OneBin", "test MAE", 5.906, 0.020),
     ("pole", "HL-Gauss", "train RMSE", 1.299, 0.049),
+    ("pole", "l2 [Fixed]", "test MAE", 4.396, 0.329),
+    ("ct", "HL-Gauss [Random]", "train RMSE", 5.756, 0.232),
 ]
 
 
@@ -36,7 +38,8 @@ def test_a_number_is_the_printed_one(name, method, metric, mean, error):
 @pytest.mark.parametrize("metric", METRICS)
 def test_every_method_of_the_tables_has_every_metric(name, metric):
     methods = {row["method"] for row in rows() if row["table"] in TABLES}
-    assert len(methods) == 11  # ten of Tables 1 and 7, and HL-Projected
+    # Ten of Tables 1 and 7, HL-Projected, and both losses by the columns of Table 9.
+    assert len(methods) == 10 + 1 + 2 * 4
     assert all(published(name, method, metric) for method in methods)
 
 
@@ -51,10 +54,18 @@ def test_what_two_tables_have_is_the_same_in_both():
         if row["table"] in TABLES:
             place = tuple(row[k] for k in ("dataset", "method", "split", "metric"))
             by_table[row["table"]][place] = (row["mean"], row["error"])
-    overall, appendix = by_table.values()
+    overall, appendix, _ = by_table.values()
     common = overall.keys() & appendix.keys()
     assert len(common) == 32  # HL-OneBin and HL-Gauss, four data sets, four metrics
     assert all(overall[place] == appendix[place] for place in common)
+
+
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("method", ["l2", "HL-Gauss"])
+def test_the_default_of_table_9_is_what_table_7_has(name, metric, method):
+    default = published(name, f"{method} [Default]", metric)
+    assert default == published(name, method, metric)
 
 
 def test_errors_of_these_tables_are_standard_errors():

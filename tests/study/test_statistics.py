@@ -8,7 +8,9 @@ import pytest
 from histreg.study.methods import L2, MDN, HLGauss, L2Noise
 from histreg.study.statistics import (
     Estimate,
+    best_on_validation,
     best_settings,
+    of_any_rate,
     settings_of,
     validated_settings,
 )
@@ -198,3 +200,43 @@ def test_without_validation_rows_no_tuned_method_is_told():
         *tabular_records("pole", MDN(2), [1.0]),
     ]
     assert [each.method for each in validated_settings(records)] == [L2()]
+
+
+def at_rate(rate, method, errors, part):
+    changes = {"learning_rate": rate}
+    return tabular_records("pole", method, errors, part=part, changes=changes)
+
+
+def test_over_rates_and_settings_one_of_each_method_is_chosen():
+    records = [
+        *at_rate(1e-3, MDN(2), [0.9], "validation"),
+        *at_rate(1e-2, MDN(4), [0.5], "validation"),
+        *at_rate(1e-2, MDN(2), [0.7], "validation"),
+        *at_rate(1e-3, HLGauss(), [0.3], "validation"),
+        *at_rate(1e-2, HLGauss(), [0.4], "validation"),
+        *at_rate(1e-2, MDN(4), [2.0], "test"),
+        *at_rate(1e-3, MDN(2), [1.0], "test"),
+        *at_rate(1e-3, L2(), [3.0], "test"),
+    ]
+    chosen = best_on_validation(records, of_any_rate)
+    told = [(run.method, run.learning_rate, run.part) for run in chosen]
+    assert told == [(MDN(4), 1e-2, "test"), (HLGauss(), 1e-3, "test")]
+    assert [each.run.part for each in chosen.values()] == ["validation"] * 2
+    # l2, which nothing was chosen for, is not told, though it is not tuned.
+    found = validated_settings(records, of_any_rate)
+    assert [(each.method, each.estimates["test MAE"].mean) for each in found] == [
+        (MDN(4), 2.0)
+    ]
+
+
+def test_nothing_is_chosen_of_a_setting_that_diverged_without_rivals():
+    records = tabular_records("pole", MDN(2), [1.0], part="validation", diverged=[1])
+    assert best_on_validation(records) == {}
+
+
+def test_a_method_that_is_not_tuned_is_kept_with_and_without_probes():
+    records = [
+        *tabular_records("pole", L2(), [1.0]),
+        *tabular_records("pole", L2(), [2.0], changes={"probes": ("sensitivity",)}),
+    ]
+    assert len(best_settings(settings_of(records), "test MAE")) == 2

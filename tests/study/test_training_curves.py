@@ -3,7 +3,12 @@
 import pytest
 
 from histreg.study.methods import L2
-from histreg.study.training_curves import early_area, steepness, unsteadiness
+from histreg.study.training_curves import (
+    early_area,
+    jumpiness,
+    steepness,
+    unsteadiness,
+)
 from tests.study.made_up import tabular_records
 
 
@@ -64,3 +69,12 @@ def test_unsteadiness_does_not_depend_on_the_scale_of_the_loss():
 
 def test_one_epoch_is_steady():
     assert unsteadiness(gradients([3.0], [2.0])) == 0.0
+
+
+def test_jumpiness_sees_jumps_and_hardly_a_trend():
+    jumps = gradients([1.0, 10.0, 1.0, 10.0], [1.0] * 4)
+    assert jumpiness(jumps) == pytest.approx(1.0)
+    trend = gradients([10 ** (each / 100) for each in range(301)], [1.0] * 301)
+    assert jumpiness(trend) == pytest.approx(0.01)
+    assert unsteadiness(trend) > 0.8
+    assert jumpiness(gradients([3.0], [1.0])) == 0.0

@@ -9,8 +9,8 @@ from importlib.resources import files
 from histreg.study.datasets import DATASETS
 from histreg.study.statistics import Estimate
 
-TABLES = ("overall", "discretisation_appendix")
-"""The tables of the common protocol; where both have a number, it is the same."""
+TABLES = ("overall", "discretisation_appendix", "representation")
+"""The tables of the common protocol; where two have a number, it is the same."""
 
 
 @functools.cache
@@ -31,7 +31,8 @@ def published(dataset: str, method: str, metric: str) -> Estimate | None:
     Parameters
     ----------
     dataset, method : str
-        By our names; a data set that the paper does not have is not found.
+        By our names, and those of `histreg.study.representations`; a data set that the
+        paper does not have is not found.
     metric : str
         Such as ``"test MAE"``.
 

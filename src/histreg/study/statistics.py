@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -94,15 +94,16 @@ class Setting:
     @property
     def n_diverged(self) -> int:
         """Seeds that left the finite numbers; the others are what is estimated."""
-        return len(self.records) - len(self._finite)
+        return len(self.records) - len(self.finite)
 
     @property
-    def _finite(self) -> list[Record]:
+    def finite(self) -> list[Record]:
+        """The records of seeds that did not diverge."""
         return [each for each in self.records if each.outcome.diverged_at is None]
 
     def by_seed(self) -> dict[int, Record]:
         """Return the records by seed, of those that are finite."""
-        return {int(str(each.run.facet("seed"))): each for each in self._finite}
+        return {int(str(each.run.facet("seed"))): each for each in self.finite}
 
     def values(self, metric: str) -> dict[int, float]:
         """Return a metric by seed, of those that are finite."""
@@ -116,7 +117,7 @@ class Setting:
     def estimates(self) -> dict[str, Estimate]:
         """Means and standard errors by metric."""
         names = dict.fromkeys(
-            name for each in self._finite for name in each.outcome.metrics
+            name for each in self.finite for name in each.outcome.metrics
         )
         return {name: Estimate.of(self.values(name).values()) for name in names}
 
@@ -138,20 +139,41 @@ def settings_of(records: Iterable[Record], *, part: str = "test") -> list[Settin
     return [Setting(run, group) for run, group in groups.items()]
 
 
-def best_settings(settings: Sequence[Setting], metric: str) -> list[Setting]:
-    """Return settings with but the best, of lowest mean, of each method that is tuned.
+def of_tuned_method(setting: Setting) -> Hashable:
+    """Return what the settings of a tuned method share; None of one that is not."""
+    if not setting.method.is_tuned:
+        return None
+    return (setting.dataset, setting.method.name, setting.changes)
+
+
+def of_any_rate(setting: Setting) -> Hashable:
+    """Return what a method's settings share at whichever learning rate."""
+    return (setting.dataset, setting.method.name)
+
+
+def best_settings(
+    settings: Sequence[Setting],
+    metric: str,
+    rivals: Callable[[Setting], Hashable] = of_tuned_method,
+) -> list[Setting]:
+    """Return settings with but the best, of lowest mean, of those that are rivals.
 
     Only settings with as many seeds as the most complete one take part, and none that
     diverged: a mean over the lucky seeds would win.
+
+    Parameters
+    ----------
+    settings : sequence of Setting
+    metric : str
+    rivals : callable
+        Settings for which it returns the same are rivals; those with None have none.
     """
-    rivals: dict[tuple[object, ...], list[Setting]] = {}
+    groups: dict[Hashable, list[Setting]] = {}
     for each in settings:
-        method = each.method
-        what = method.name if method.is_tuned else method
-        place = (each.dataset, what, each.changes)
-        rivals.setdefault(place, []).append(each)
+        place = rivals(each)
+        groups.setdefault(each.run if place is None else place, []).append(each)
     best = []
-    for group in rivals.values():
+    for group in groups.values():
         if len(group) == 1:
             best += group
             continue
@@ -166,17 +188,32 @@ def best_settings(settings: Sequence[Setting], metric: str) -> list[Setting]:
     return best
 
 
-def validated_settings(records: Sequence[Record]) -> list[Setting]:
-    """Return settings on test rows with but that best on validation rows if tuned."""
+def best_on_validation(
+    records: Sequence[Record],
+    rivals: Callable[[Setting], Hashable] = of_tuned_method,
+) -> dict[TabularRun, Setting]:
+    """Return the settings of lowest MAE on validation rows, by their run on test rows.
+
+    That run is the one to report; whether it has records is another question.
+    """
     on_validation = settings_of(records, part="validation")
-    chosen = {
-        (each.dataset, each.method)
-        for each in best_settings(on_validation, "validation MAE")
+    return {
+        replace(each.run, part="test"): each
+        for each in best_settings(on_validation, "validation MAE", rivals)
+        if "validation MAE" in each.estimates
     }
+
+
+def validated_settings(
+    records: Sequence[Record],
+    rivals: Callable[[Setting], Hashable] = of_tuned_method,
+) -> list[Setting]:
+    """Return settings on test rows; of rivals, but that best on validation rows."""
+    chosen = best_on_validation(records, rivals)
     return [
         each
         for each in settings_of(records)
-        if not each.method.is_tuned or (each.dataset, each.method) in chosen
+        if rivals(each) is None or each.run in chosen
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from statistics import fmean, pstdev
 
 from histreg.study.runs import Record
@@ -39,3 +40,13 @@ def unsteadiness(record: Record) -> float:
     Without a unit, so that losses of different scales compare.
     """
     return pstdev(map(math.log10, steepness(record)))
+
+
+def jumpiness(record: Record) -> float:
+    """Return by how much log10 of the steepness changes from one epoch to the next.
+
+    The root mean square; unlike `unsteadiness` it does not see a slow trend.
+    """
+    logs = [math.log10(each) for each in steepness(record)]
+    changes = [(b - a) ** 2 for a, b in pairwise(logs)]
+    return math.sqrt(fmean(changes)) if changes else 0.0

@@ -13,7 +13,12 @@ from histreg.study.claims.conditions import (
 from histreg.study.claims.evidence import Claim
 from histreg.study.methods import L2, HLGauss, HLGaussAnnealed, HLOneBin
 from histreg.study.runs import Record
-from histreg.study.training_curves import FIRST_EPOCHS, early_area, unsteadiness
+from histreg.study.training_curves import (
+    FIRST_EPOCHS,
+    early_area,
+    jumpiness,
+    unsteadiness,
+)
 
 CLEAR = 0.1
 SMALL_SIGMAS = tuple(2.0**power for power in (-6, -5, -4, -3))  # in bins
@@ -28,6 +33,7 @@ def _trained(of: Callable[[Record], float], metric: str) -> list[Condition]:
 
 _L2_AREA, _ONE_BIN_AREA, _GAUSS_AREA = _trained(early_area, "area under train MAE")
 _L2_SD, _ONE_BIN_SD, _GAUSS_SD = _trained(unsteadiness, "sd of steepness")
+_L2_JUMPS, _ONE_BIN_JUMPS, _GAUSS_JUMPS = _trained(jumpiness, "jumps of steepness")
 
 AREA = (
     f"the area under train MAE over the first {FIRST_EPOCHS} epochs (all, if there are "
@@ -54,6 +60,16 @@ CLAIMS = (
         f"By seed, {SD} is lower for HL-Gauss and HL-OneBin than for l2.",
         ("training",),
         lower_each([(_GAUSS_SD, _L2_SD), (_ONE_BIN_SD, _L2_SD)]),
+    ),
+    Claim(
+        "K26b",
+        "(Ours.) From one epoch to the next, the gradient's norm relative to the loss "
+        "jumps more with l2 than with the histogram losses.",
+        "By seed, the root mean square of the change in log10 of the gradient's norm "
+        "over the loss minus its minimum is lower for HL-Gauss and HL-OneBin than for "
+        "l2. (K26 counts a slow trend as variation too.)",
+        ("training",),
+        lower_each([(_GAUSS_JUMPS, _L2_JUMPS), (_ONE_BIN_JUMPS, _L2_JUMPS)]),
     ),
     Claim(
         "K27",

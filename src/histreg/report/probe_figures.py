@@ -1,0 +1,89 @@
+"""Figures of what probes have measured: gradients in training, and sensitivity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from histreg.report.panels import add_legend, datasets_of, looks_of, panels, set_log
+from histreg.study.datasets import dataset
+from histreg.study.runs import Record
+from histreg.study.statistics import Setting, settings_of
+from histreg.study.training_curves import steepness
+
+STYLES = {"HL-Gauss": "-", "l2": "--", "HL-OneBin": ":"}  # so that grey print tells
+NORM = "gradient norm / excess loss"
+SENSITIVITY = "test sensitivity, in units of y"
+CURVES = ("train MAE", "train RMSE", NORM)
+
+
+def training(records: Sequence[Record]) -> Figure:
+    """Return Figures 8 and 21: errors and normalised gradients over epochs."""
+    settings = [each for each in settings_of(records) if each.estimates]
+    looks = looks_of(each.method.name for each in settings)
+    wanted = [(name, curve) for name in datasets_of(settings) for curve in CURVES]
+    figure, axes = panels(len(wanted), len(CURVES))
+    for ax, (name, curve) in zip(axes, wanted, strict=True):
+        of_set = [each for each in settings if each.dataset == name]
+        for each in of_set:
+            _draw_curve(ax, each, curve, looks[each.method.name][0])
+        ax.set(title=dataset(name).title, xlabel="epoch", ylabel=curve)
+        set_log(ax.xaxis)
+        set_log(ax.yaxis)
+    add_legend(figure)
+    return figure
+
+
+def _draw_curve(ax: Axes, setting: Setting, curve: str, color: str) -> None:
+    """Draw the mean over seeds in a band from the lowest to the highest."""
+    epochs = setting.finite[0].outcome.curves["epoch"]
+    seeds = np.array(
+        [_curve(each, curve) for each in setting.finite]
+    )  # (seeds, epochs)
+    ax.fill_between(
+        epochs, seeds.min(axis=0), seeds.max(axis=0), color=color, alpha=0.2, lw=0
+    )
+    ax.plot(
+        epochs,
+        seeds.mean(axis=0),
+        color=color,
+        ls=STYLES.get(setting.method.name, "-."),
+        lw=1.4,
+        label=setting.method.label,
+    )
+
+
+def _curve(record: Record, name: str) -> NDArray[np.float64]:
+    if name == NORM:
+        return np.array(steepness(record))
+    return np.array(record.outcome.curves[name])
+
+
+def sensitivity(records: Sequence[Record]) -> Figure:
+    """Return Figures 10 (right) and 24: errors over sensitivity, a mark for a run."""
+    settings = [each for each in settings_of(records) if each.estimates]
+    metrics = ("test MAE", "test RMSE")
+    looks = looks_of(each.method.name for each in settings)
+    wanted = [(name, metric) for name in datasets_of(settings) for metric in metrics]
+    figure, axes = panels(len(wanted), len(metrics))
+    for ax, (name, metric) in zip(axes, wanted, strict=True):
+        of_set = [each for each in settings if each.dataset == name]
+        for each in of_set:
+            color, marker = looks[each.method.name]
+            ax.scatter(
+                list(each.values("test sensitivity").values()),
+                list(each.values(metric).values()),
+                s=28,
+                color=color,
+                marker=marker,
+                alpha=0.8,
+                lw=0,
+                label=each.method.label,
+            )
+        ax.set(title=dataset(name).title, xlabel=SENSITIVITY, ylabel=metric)
+    add_legend(figure)
+    return figure

@@ -1,0 +1,163 @@
+"""Records made by hand, one set for each experiment."""
+
+from histreg.study.measurements import Measurement, bound_example
+from histreg.study.methods import (
+    L2,
+    MDN,
+    HLGauss,
+    HLGaussAnnealed,
+    HLOneBin,
+    HLProjected,
+    HLUniform,
+    L1SoftmaxMean,
+    L2Moments,
+    L2MultiTask,
+    L2SoftmaxMean,
+)
+from tests.study.made_up import (
+    label_bias_record,
+    record_of,
+    sine_record,
+    tabular_records,
+)
+
+BIAS = record_of(
+    Measurement("bias"),
+    {
+        "discretisation factor": 0.2,
+        "discretisation exponent": -20.0,
+        "truncation factor": 0.3,
+        "truncation exponent": -0.5,
+    },
+    {
+        "sigma_in_bins": [0.1, 0.5, 2.0],
+        "discretisation bias": [0.17, 1.5e-3, 1e-16],
+        "padding_in_sigmas": [1.0, 2.0, 3.0],
+        "truncation bias": [0.148, 0.0379, 0.00351],
+        "surface sigma_in_bins": [0.1, 1.0],
+        "surface offset": [-0.5, 0.0, 0.5],
+        "surface bias": [[0.0, 0.1, -0.2], [0.0, 0.0, 0.05]],
+    },
+)
+MINIMISER = "T4 minimiser from the mean target"  # at most 1e-6
+EXAMPLE = bound_example("", None)
+DENSITY = {"density": [0.5, 1.5], "borders": [0.0, 0.5, 1.0]}
+SWEEP = [
+    *tabular_records("pole", HLOneBin(), [5.0, 7.0], train_MAE=[2.0, 2.0]),
+    *tabular_records("pole", HLUniform(0.1), [4.0, 6.0], train_MAE=[1.0, 2.0]),
+    *tabular_records("pole", HLUniform(1e-5), [3.0, 3.0], train_MAE=[1.0, 1.0]),
+    *tabular_records("pole", HLUniform(1e-3), [2.0, 2.0], train_MAE=[0.5, 0.5]),
+]
+BINS = [
+    *tabular_records("pole", L2(), [1.0, 1.2], train_MAE=[0.5, 0.7]),
+    *tabular_records("pole", HLOneBin(), [1.5, 1.7], train_MAE=[0.9, 0.9]),
+    *tabular_records("pole", HLGauss(), [0.7, 0.9], train_MAE=[0.3, 0.5]),
+    *tabular_records("pole", HLOneBin(10, 1.0), [6.0, 6.0], train_MAE=[5.0, 5.0]),
+    *tabular_records("pole", HLGauss(0.1, 10, 1.0), [2.0, 4.0]),
+]
+OF_HL, OF_L2 = {"donor": HLGauss()}, {"donor": L2()}
+FROZEN = {"has_frozen_body": True}
+REPRESENTATION = [
+    *tabular_records("pole", L2(), [1.0, 1.2]),
+    *tabular_records("pole", L2(), [4.0, 4.4], changes=OF_HL | FROZEN),
+    *tabular_records("pole", L2(), [1.3, 1.5], changes=OF_HL),
+    *tabular_records("pole", L2(), [29.0, 29.2], changes=FROZEN),
+    *tabular_records("pole", HLGauss(), [0.7, 0.8]),
+    *tabular_records("pole", HLGauss(), [1.4, 1.5], changes=OF_L2 | FROZEN),
+    *tabular_records("pole", HLGauss(), [0.6, 0.6], changes=OF_L2),
+    *tabular_records("pole", HLGauss(), [18.0, 19.0], changes=FROZEN),
+    *tabular_records("pole", L2SoftmaxMean(), [17.0, 20.0], changes=FROZEN),
+    *tabular_records("pole", L1SoftmaxMean(), [16.0, 16.0], changes=FROZEN),
+    *tabular_records("pole", L2SoftmaxMean(), [0.9, 0.7], changes=OF_HL | FROZEN),
+]
+AUXILIARY = [
+    *tabular_records("pole", L2(), [1.0, 1.2], train_MAE=[0.5, 0.7]),
+    *tabular_records("pole", L2MultiTask(0.0), [1.1, 1.3]),
+    *tabular_records("pole", L2MultiTask(10.0), [0.8, 1.0]),
+    *tabular_records("pole", L2MultiTask(0.1), [0.9, 1.1]),
+    *tabular_records("pole", L2Moments(4), [1.3, 1.5]),
+    *tabular_records("pole", L2Moments(2), [1.2, 1.4]),
+    *tabular_records("pole", HLGauss(), [0.7, 0.7], train_MAE=[0.3, 0.3]),
+]
+STEADY = {
+    "epoch": [1, 2, 3],
+    "train MAE": [9.0, 6.0, 3.0],
+    "train RMSE": [9.0, 8.0, 7.0],
+    "gradient norm": [2.0, 2.0, 0.2],
+    "excess loss": [2.0, 0.2, 0.002],
+}
+UNSTEADY = {
+    **STEADY,
+    "train MAE": [3.0, 2.0, 1.0],
+    "gradient norm": [2.0, 200.0, 0.2],
+}
+TRAINING = [
+    *tabular_records("pole", L2(), [3.0, 1.0], curves=[STEADY, UNSTEADY]),
+    *tabular_records("pole", HLGauss(), [3.0], curves=[STEADY]),
+]
+ANNEALING = [
+    *tabular_records("pole", HLGauss(0.25), [0.8, 0.8]),
+    *tabular_records("pole", HLGaussAnnealed(0.25), [0.7, 0.6]),
+    *tabular_records("pole", HLGauss(), [0.6, 0.6]),
+    *tabular_records("pole", HLGaussAnnealed(), [0.9, 0.9]),
+]
+CORRUPTION = [
+    record
+    for share, worse in ((0.0, 0.0), (0.5, 10.0))
+    for method, error in ((L2(), 1.0), (HLGauss(), 0.5))
+    for record in tabular_records(
+        "pole", method, [error + worse, error + worse], changes={"corrupted": share}
+    )
+]
+
+
+def at_rate(rate, method, errors, on_validation, **options):
+    """Return records on test and on validation rows at a learning rate."""
+    changes = {"learning_rate": rate}
+    return [
+        *tabular_records("pole", method, errors, changes=changes, **options),
+        *tabular_records(
+            "pole", method, on_validation, changes=changes, part="validation", **options
+        ),
+    ]
+
+
+RATES = [
+    *at_rate(1e-3, L2(), [1.0, 1.2], [1.3, 1.3]),
+    *at_rate(3e-3, L2(), [0.9, 0.9], [1.1, 1.1]),
+    *at_rate(1e-2, L2(), [0.5, 0.5], [1.2, 1.2]),
+    *at_rate(1e-3, MDN(2), [0.8, 0.8], [0.7, 0.7]),
+    *at_rate(1e-3, MDN(4), [0.6, 0.6], [0.9, 0.9]),
+    *at_rate(3e-3, MDN(4), [0.7, 0.7], [0.6, 0.6]),
+    *at_rate(1e-3, HLGauss(), [0.7, 0.7], [0.8, 0.8]),
+    *at_rate(1e-2, HLGauss(), [0.8, 0.8], [0.7, 0.7]),
+]
+RECORDS = {
+    "sines": [sine_record(), sine_record("HL-Gauss", rate=1e-2, fit=[0.0, 1.0, 0.0])],
+    "sines-reduced": [sine_record()],
+    "overall": tabular_records("pole", L2(), [1.0, 2.0]),
+    "overall-validation": tabular_records("pole", L2(), [1.0, 2.0]),
+    "uniform": SWEEP,
+    "head-start": tabular_records("pole", L2(), [1.0, 2.0]),
+    "label-bias": [label_bias_record("pole", [0.0, 0.5, 1.0], [0.3, 0.1, 0.01])],
+    "projected": tabular_records("pole", HLProjected(), [1.0, 2.0]),
+    "targets": [record_of(Measurement("targets", "pole"), {}, DENSITY)],
+    "bias": [BIAS],
+    "bound": [record_of(Measurement("bound"), EXAMPLE.metrics, EXAMPLE.curves)],
+    "theorems": [record_of(Measurement("theorems"), {MINIMISER: 1e-8})],
+    "grid": tabular_records("pole", HLGauss(), [1.0, 2.0]),
+    "bins": BINS,
+    "sigma": [
+        *tabular_records("pole", L2(), [1.0, 2.0]),
+        *tabular_records("pole", HLGauss(0.5), [1.0, 2.0]),
+    ],
+    "representation": REPRESENTATION,
+    "auxiliary": AUXILIARY,
+    "training": TRAINING,
+    "annealing": ANNEALING,
+    "corruption": CORRUPTION,
+    "sensitivity": tabular_records(
+        "pole", L2(), [1.0, 2.0], test_sensitivity=[30.0, 40.0]
+    ),
+    "rates": RATES,
+}

@@ -1,0 +1,163 @@
+"""Figures of measurements and of the sines, of records made by hand."""
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+
+from histreg.report.figures import BLUE, ORANGE
+from histreg.report.study_figures import figure_of
+from histreg.study.measurements import Measurement
+from tests.report.examples import BIAS, EXAMPLE, MINIMISER, RECORDS
+from tests.report.reading import lines_of
+from tests.study.made_up import label_bias_record, record_of, sine_record
+
+
+def sine_axes(records):
+    return figure_of("sines", records).axes
+
+
+def test_both_parts_have_the_curves_of_their_targets():
+    near = [(1.0, 0.0), (10.0, 0.0), (20.0, 0.0)]
+    records = [
+        sine_record(name, alpha, beta, curve=[alpha / 100, beta / 100, 0.0])
+        for name in ("l2", "HL-Gauss")
+        for alpha, beta in [*near, (10.0, 1.0), (10.0, 10.0)]
+        if name == "l2" or beta == 0
+    ]
+    records += [
+        sine_record("HL-Gauss", 10.0, beta, far=True, curve=[0.7, beta / 100])
+        for beta in (0.0, 1.0, 10.0)
+    ]
+    _, middle, right = sine_axes(records)
+    frequencies, offsets = lines_of(middle), lines_of(right)
+    methods = ("l2", "HL-Gauss")
+    assert set(frequencies) == {f"{m}, alpha {a}" for m in methods for a in (1, 10, 20)}
+    assert set(offsets) == {f"{m}, beta {b}" for m in methods for b in (0, 1, 10)}
+    assert len(middle.lines) == len(right.lines) == 6
+    x, y = frequencies["l2, alpha 20"].get_data()
+    assert list(x) == [0, 5, 10] and list(y) == [0.2, 0.0, 0.0]
+    # At beta 0, HL-Gauss is another run in each part, l2 the same.
+    assert list(frequencies["HL-Gauss, alpha 10"].get_ydata()) == [0.1, 0.0, 0.0]
+    assert list(offsets["HL-Gauss, beta 0"].get_ydata()) == [0.7, 0.0]
+    assert list(offsets["l2, beta 0"].get_ydata()) == [0.1, 0.0, 0.0]
+
+
+def test_losses_differ_in_line_style_and_targets_in_width():
+    records = [
+        sine_record(name, alpha)
+        for name in ("l2", "HL-Gauss")
+        for alpha in (1.0, 10.0, 20.0)
+    ]
+    lines = lines_of(sine_axes(records)[1])
+    for alpha in (1, 10, 20):
+        assert lines[f"l2, alpha {alpha}"].get_linestyle() == "--"
+        assert lines[f"HL-Gauss, alpha {alpha}"].get_linestyle() == "-"
+    widths = [lines[f"l2, alpha {alpha}"].get_linewidth() for alpha in (1, 10, 20)]
+    assert widths == sorted(set(widths))
+
+
+def test_errors_of_sines_are_cut_at_six_tenths():
+    for ax in sine_axes(RECORDS["sines"])[1:]:
+        assert ax.get_ylim() == (0, 0.6)
+        assert (ax.get_xlabel(), ax.get_ylabel()) == ("iteration", "train MSE")
+
+
+def test_the_fits_drawn_are_those_at_the_rates_of_the_paper_over_the_target():
+    records = [
+        sine_record("l2", rate=1e-3, fit=[1.0, 2.0, 3.0]),
+        sine_record("l2", rate=1e-2, fit=[7.0, 7.0, 7.0]),
+        sine_record("l2", 20.0, rate=1e-3, fit=[7.0, 7.0, 7.0]),
+        sine_record("l2", 10.0, 1.0, rate=1e-3, fit=[7.0, 7.0, 7.0]),
+        sine_record("HL-Gauss", rate=1e-2, fit=[4.0, 5.0, 6.0]),
+        sine_record("HL-Gauss", rate=1e-3, fit=[7.0, 7.0, 7.0]),
+        sine_record("HL-Gauss", rate=1e-2, far=True, fit=[7.0, 7.0, 7.0]),
+    ]
+    left, _, _ = sine_axes(records)
+    lines = lines_of(left)
+    assert list(lines) == ["target", "l2", "HL-Gauss"]
+    assert len(left.lines) == 3
+    assert list(lines["l2"].get_ydata()) == [1.0, 2.0, 3.0]
+    assert list(lines["HL-Gauss"].get_ydata()) == [4.0, 5.0, 6.0]
+    np.testing.assert_allclose(lines["l2"].get_xdata(), [-np.pi, 0, np.pi])
+    x, y = lines["target"].get_data()
+    np.testing.assert_allclose(y, np.sin(10 * np.asarray(x)), atol=1e-12)
+
+
+def test_the_label_bias_is_drawn_over_sigma_with_that_of_one_bin_as_a_line():
+    records = [
+        label_bias_record("pole", [0.0, 0.5, 1.0], [0.3, 0.1, 0.01]),
+        label_bias_record("bike", [0.0, 0.5, 1.0], [3.0, 1.0, 0.1]),
+        label_bias_record("ct", [0.0, 0.5, 1.0], [0.2, 0.1, 0.0]),
+    ]
+    axes = figure_of("label-bias", records).axes
+    assert [ax.get_title() for ax in axes] == ["Pole", "Bike Sharing", "CT Position"]
+    ax = axes[1]
+    lines = lines_of(ax)
+    x, y = lines["HL-Gauss"].get_data()
+    assert list(x) == [0.5, 1.0] and list(y) == [1.0, 0.1]
+    assert set(lines["HL-OneBin"].get_ydata()) == {3.0}
+    assert ax.get_xscale() == "log"
+    assert ax.get_xlabel() == "sigma in bins"
+    assert ax.get_ylabel() == "mean absolute label bias"
+
+
+def test_targets_are_drawn_as_their_density():
+    (ax,) = figure_of("targets", RECORDS["targets"]).axes
+    (bars,) = ax.patches
+    values, borders, _ = bars.get_data()
+    assert list(values) == [0.5, 1.5] and list(borders) == [0.0, 0.5, 1.0]
+    assert (ax.get_title(), ax.get_ylabel()) == ("Pole", "density")
+
+
+def test_the_biases_are_drawn_with_their_fits_on_a_log_scale():
+    _, middle, right, *_ = figure_of("bias", [BIAS]).axes
+    assert middle.get_yscale() == right.get_yscale() == "log"
+    assert middle.get_xlabel() == "sigma in bins"
+    assert right.get_xlabel() == "padding in sigmas"
+    lines = lines_of(middle)
+    assert list(lines["measured"].get_ydata()) == [0.17, 1.5e-3, 1e-16]
+    x, y = lines["A exp(B x²)"].get_data()
+    # At sigma 2 the fit is 0.2 exp(-80), far below what float64 can tell.
+    assert list(x) == [0.1, 0.5]
+    np.testing.assert_allclose(y, [0.2 * np.exp(-0.2), 0.2 * np.exp(-5.0)])
+    fit = lines_of(right)["A exp(B x²)"].get_ydata()
+    np.testing.assert_allclose(fit, 0.3 * np.exp([-0.5, -2.0, -4.5]))
+
+
+def test_the_surface_of_biases_has_its_zero_in_the_middle_of_the_colours():
+    left = figure_of("bias", [BIAS]).axes[0]
+    (mesh,) = left.collections
+    assert mesh.get_clim() == (-0.2, 0.2)
+    np.testing.assert_allclose(
+        np.ravel(mesh.get_array()), [0.0, 0.1, -0.2, 0.0, 0.0, 0.05]
+    )
+    assert left.get_ylabel() == "log sigma in bins"
+
+
+def test_the_bounds_are_drawn_over_epsilon():
+    (ax,) = figure_of("bound", RECORDS["bound"]).axes
+    lines = lines_of(ax)
+    epsilon = np.array(EXAMPLE.curves["epsilon"])
+    assert list(lines) == ["squared difference", "Pinsker", "Bretagnolle-Huber"]
+    expected = (4 * (1 - epsilon) ** 2, -2 * np.log(epsilon), 4 * (1 - epsilon))
+    for line, values in zip(lines.values(), expected, strict=True):
+        np.testing.assert_allclose(line.get_xdata(), epsilon)
+        np.testing.assert_allclose(line.get_ydata(), values)
+    assert len({line.get_linestyle() for line in lines.values()}) == 3
+    assert ax.get_xlabel() == "epsilon"
+    assert to_hex(lines["Pinsker"].get_color()) == ORANGE
+
+
+@pytest.mark.parametrize(
+    ("value", "length", "color"), [(1e-8, -2, BLUE), (1e-5, 1, ORANGE), (0, -6, BLUE)]
+)
+def test_a_statement_that_is_violated_crosses_the_line(value, length, color):
+    record = record_of(Measurement("theorems"), {MINIMISER: value})
+    (ax,) = figure_of("theorems", [record]).axes
+    (bar,) = ax.patches
+    assert bar.get_width() == pytest.approx(length)
+    assert to_hex(bar.get_facecolor()) == to_hex(color)
+    assert [text.get_text() for text in ax.get_yticklabels()] == [MINIMISER]
+    assert [text.get_text() for text in ax.texts] == [f"{value:.3g}"]
+    left, right = ax.get_xlim()
+    assert left < length < right
