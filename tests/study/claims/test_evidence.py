@@ -187,6 +187,13 @@ def test_a_data_set_that_was_not_wholly_run_does_not_count():
     assert verdict_of(findings[2:]) is NOT_RUN
 
 
+def test_a_part_over_several_data_sets_is_not_left_out():
+    of_pole, of_both = Finding("a", CONFIRMED, "", "pole"), Finding("b", NOT_RUN)
+    assert verdict_of([of_pole, of_both]) is NOT_RUN
+    undecided = Finding("c", UNDECIDED, "", "bike")
+    assert verdict_of([of_pole, of_both, undecided]) is UNDECIDED
+
+
 def test_one_data_set_refutes_what_others_confirm():
     findings = [Finding("a", CONFIRMED, "", "pole"), Finding("a", REFUTED, "", "bike")]
     assert verdict_of(findings) is REFUTED

@@ -83,7 +83,8 @@ def verdict_of(findings: Iterable[Finding]) -> Verdict:
     """Return the verdict on a claim that says all of its parts.
 
     One part refuted refutes it. A data set on which a part was not run does not count;
-    of the others all parts must be confirmed to confirm it.
+    of the others all parts must be confirmed to confirm it, and so must those that are
+    on no data set, or on several.
     """
     by_dataset: dict[str, set[Verdict]] = {}
     for each in findings:
@@ -93,6 +94,8 @@ def verdict_of(findings: Iterable[Finding]) -> Verdict:
         return Verdict.REFUTED
     complete = [each for each in everything if Verdict.NOT_RUN not in each]
     counted = set().union(*complete)
+    if Verdict.NOT_RUN in by_dataset.get("", ()):
+        counted.discard(Verdict.CONFIRMED)  # more may come
     if not counted:
         return Verdict.NOT_RUN
     return counted.pop() if len(counted) == 1 else Verdict.NOT_SIGNIFICANT
