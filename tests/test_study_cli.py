@@ -211,7 +211,8 @@ def test_runs_that_fail_are_told_with_their_reason():
         (["run", "bound", "--jobs", "-1"], "--jobs must be a whole number"),
         (["run", "bound", "--executor", "cloud"], "--executor must be processes,"),
         (["run", "bound", "--import", "no_such_module"], "--import must name a module"),
-        (["table", "sines", "--paired"], "the table sines must have records"),
+        (["table", "sines", "--paired"], "--paired must be for one of"),
+        (["table", "sines"], "the table sines must have records"),
         (["table", "overall", "--format", "pdf"], "--format must be one of 'text',"),
         (["table", "overall", "--metrics", "MSE"], "--metrics must be one of"),
         (["figure", "overall", "--out", "a.txt"], "--out must be named .png, .svg or"),
@@ -323,3 +324,9 @@ def test_ctrl_c_leaves_a_study_that_goes_on(place):
 
 def _begun(place: Path, name: str) -> bool:
     return any(place.glob(f"{name}.started.*"))
+
+
+def test_the_status_of_everything_on_one_data_set():
+    printed = study("status", "--datasets", "pole")
+    assert "pole" in printed
+    assert "theorems" in printed

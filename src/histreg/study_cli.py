@@ -279,6 +279,7 @@ def table(
     modules: Imports = None,
 ) -> None:
     """Print the tables of an experiment, the paper's numbers beside ours."""
+    from histreg.report.paired_tables import check_paired
     from histreg.report.printed import FORMATS
     from histreg.report.study_tables import MAIN_METRICS, tables_of
     from histreg.study.statistics import METRICS
@@ -290,6 +291,8 @@ def table(
     for metric in chosen:
         check_choice("--metrics", metric, METRICS)
     runs = _runs([name], datasets, methods, seeds, epochs)
+    if paired:
+        check_paired(name)
     records = Store(store).records(runs)
     if not records:
         raise ValueError(f"the table {name} must have records, got none yet")
@@ -340,7 +343,7 @@ def claims(
         )
     evidence = Evidence(
         Store(store).records(list(runs)),
-        datasets=tuple(_listed(datasets)) or DATA,
+        datasets=tuple(dict.fromkeys(_listed(datasets))) or DATA,
         epochs=epochs,
     )
     tables = [] if names else [scoreboard(judged, evidence)]

@@ -50,3 +50,22 @@ def test_details_have_numbers_the_rule_and_what_was_not_run():
         ("part 0", "confirmed", "number 0"),
     ]
     assert table.notes == ["Rule: by hand", "Not run: Bike Sharing (1 part)."]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"epochs": 2}, "networks trained for 2 epochs"),
+        ({"datasets": ("pole", "bike")}, "Pole, Bike Sharing"),
+        (
+            {"datasets": ("diabetes",), "epochs": 2},
+            "Diabetes and networks trained for 2 epochs",
+        ),
+    ],
+)
+def test_evidence_that_is_not_the_papers_is_told(options, expected):
+    evidence = Evidence([], **options)
+    told = f"Judged by {expected} instead of the paper's."
+    assert scoreboard([claim("K1")], evidence).notes[-1] == told
+    assert findings_of(claim("K1"), evidence).notes[-1] == told
+    assert told not in scoreboard([claim("K1")], NOTHING).notes

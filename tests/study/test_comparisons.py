@@ -85,3 +85,9 @@ def test_the_sign_test_leaves_equal_numbers_out():
     found = Comparison((-1.0, -1.0, 0.0, -2.0, 0.0, 3.0))
     assert found.p_sign == pytest.approx(stats.binomtest(3, 4).pvalue)
     assert Comparison(EXAMPLES[0]).p_sign == 2 / 32
+
+
+@pytest.mark.parametrize("wrong", [math.nan, math.inf, -math.inf])
+def test_what_is_not_finite_decides_nothing(wrong):
+    found = Comparison((wrong, -1.0, -1.0, -1.0, -1.0))
+    assert (found.p_lower, found.p_higher) == (1.0, 1.0)

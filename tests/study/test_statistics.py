@@ -100,6 +100,13 @@ def test_diverged_seeds_are_counted_and_not_averaged():
     assert found.estimates["test MAE"] == Estimate.of([1.0, 3.0])
 
 
+def test_a_seed_whose_errors_are_not_finite_has_diverged():
+    records = tabular_records("pole", L2(), [1.0, math.inf, math.nan, 3.0])
+    (setting,) = settings_of(records)
+    assert setting.n_diverged == 2
+    assert setting.values("test MAE") == {1: 1.0, 4: 3.0}
+
+
 def test_if_all_seeds_diverged_nothing_is_estimated():
     (found,) = settings_of(tabular_records("pole", L2(), [1.0, 2.0], diverged=[1, 2]))
     assert found.n_diverged == 2

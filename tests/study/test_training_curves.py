@@ -53,6 +53,12 @@ def test_steepness_is_the_norm_over_the_excess():
     assert steepness(gradients([1.0, 6.0], [2.0, 3.0])) == [0.5, 2.0]
 
 
+def test_a_gradient_of_zero_is_no_error():
+    made = gradients([1.0, 0.0, 1.0], [1.0, 1.0, 1.0])
+    assert jumpiness(made) == pytest.approx(38.0)
+    assert unsteadiness(made) > 10
+
+
 def test_unsteadiness_is_in_powers_of_ten():
     # log10 is -1, 1, 1, -1: mean 0, each 1 from it.
     made = gradients([0.1, 10.0, 100.0, 1.0], [1.0, 1.0, 10.0, 10.0])

@@ -60,12 +60,17 @@ class Pairing:
     label: Label = attrgetter("label")
 
 
-def paired_table(name: str) -> Tables:
-    """Return the tables of differences of an experiment; one without is refused."""
+def check_paired(name: str) -> None:
+    """Refuse an experiment that has nothing to pair."""
     if name not in PAIRINGS:
         raise ValueError(
             f"--paired must be for one of {', '.join(PAIRINGS)}, got {name}"
         )
+
+
+def paired_table(name: str) -> Tables:
+    """Return the tables of differences of an experiment; one without is refused."""
+    check_paired(name)
 
     def tables(records: Sequence[Record], metrics: Sequence[str]) -> list[PrintedTable]:
         pairing = PAIRINGS[name]

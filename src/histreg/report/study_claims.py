@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from histreg.report.printed import PrintedTable
+from histreg.study.catalogue import DATA
 from histreg.study.claims import Claim, Evidence, Finding, Verdict, verdict_of
 from histreg.study.datasets import dataset
 
@@ -28,6 +29,7 @@ def scoreboard(claims: Iterable[Claim], evidence: Evidence) -> PrintedTable:
         "sets on which it was not run, or not all of it, do not count for the verdict; "
         "on the others one part refuted refutes a claim, and all must be confirmed to "
         "confirm it.",
+        *_instead(evidence),
     ]
     header = ("claim", "verdict", "what is claimed", *map(str, Verdict))
     return PrintedTable("Claims", header, rows, notes, n_words=3)
@@ -40,8 +42,18 @@ def findings_of(claim: Claim, evidence: Evidence) -> PrintedTable:
     rows = [(each.part, str(each.verdict), each.numbers) for each in told]
     title = f"{claim.name}, {verdict_of(findings)}: {claim.text}"
     header = ("part", "verdict", "numbers")
-    notes = [f"Rule: {claim.rule}", *_nothing_on(findings)]
+    notes = [f"Rule: {claim.rule}", *_nothing_on(findings), *_instead(evidence)]
     return PrintedTable(title, header, rows, notes, n_words=3)
+
+
+def _instead(evidence: Evidence) -> list[str]:
+    """Return a note on evidence that is not the paper's data sets and epochs."""
+    told = []
+    if evidence.datasets != DATA:
+        told.append(", ".join(dataset(name).title for name in evidence.datasets))
+    if evidence.epochs is not None:
+        told.append(f"networks trained for {evidence.epochs} epochs")
+    return [f"Judged by {' and '.join(told)} instead of the paper's."] if told else []
 
 
 def _nothing_on(findings: Iterable[Finding]) -> list[str]:

@@ -75,6 +75,8 @@ class Comparison:
     def _p(self, side: str) -> float:
         if not any(self.differences):
             return 1.0
+        if not all(map(math.isfinite, self.differences)):
+            return 1.0  # nothing compares with NaN, so that SciPy would find none
         if self.n == 1:  # which SciPy refuses
             is_so = self.mean < 0 if side == "less" else self.mean > 0
             return 0.5 if is_so else 1.0

@@ -99,6 +99,8 @@ class Run(ABC):
     def facet(self, name: str) -> object:
         """Return the data set, the method's name or the seed; None if it has none."""
         value = getattr(self, name, None)
+        if value == "":  # a measurement that needs no data set
+            return None
         return value.name if isinstance(value, Method) else value
 
     def moved_to(self, dataset: str) -> Run:  # noqa: ARG002

@@ -98,8 +98,13 @@ class Setting:
 
     @property
     def finite(self) -> list[Record]:
-        """The records of seeds that did not diverge."""
-        return [each for each in self.records if each.outcome.diverged_at is None]
+        """The records of seeds that did not diverge, on whichever rows."""
+        return [
+            each
+            for each in self.records
+            if each.outcome.diverged_at is None
+            and all(map(math.isfinite, each.outcome.metrics.values()))
+        ]
 
     def by_seed(self) -> dict[int, Record]:
         """Return the records by seed, of those that are finite."""

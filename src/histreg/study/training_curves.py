@@ -9,6 +9,7 @@ from statistics import fmean, pstdev
 from histreg.study.runs import Record
 
 FIRST_EPOCHS = 10
+SMALLEST_NORM = 1e-38
 
 
 def early_area(record: Record, epochs: int = FIRST_EPOCHS) -> float:
@@ -28,10 +29,14 @@ def early_area(record: Record, epochs: int = FIRST_EPOCHS) -> float:
 
 
 def steepness(record: Record) -> list[float]:
-    """Return the norm of the gradient over the excess loss, after each epoch."""
+    """Return the norm of the gradient over the excess loss, after each epoch.
+
+    A norm of zero, of a network that fits to rounding or is dead, counts as the
+    smallest that has a logarithm in float32.
+    """
     curves = record.outcome.curves
     pairs = zip(curves["gradient norm"], curves["excess loss"], strict=True)
-    return [norm / excess for norm, excess in pairs]
+    return [max(norm, SMALLEST_NORM) / excess for norm, excess in pairs]
 
 
 def unsteadiness(record: Record) -> float:

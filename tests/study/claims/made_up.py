@@ -1,6 +1,6 @@
 """Scenes: records that make a claim true, but for what a test changes in them."""
 
-from histreg.study.catalogue import EXPERIMENTS
+from histreg.study.catalogue import EXPERIMENTS, GRIDS
 from histreg.study.claims import CLAIMS, Evidence, verdict_of
 from tests.study.made_up import record_of, tabular_records
 
@@ -43,8 +43,18 @@ def scene(conditions, dataset="pole", **levels):
         main = given.pop("test_MAE", close(1.0))
         records += tabular_records(dataset, method, main, changes=changes, **given)
         if method.is_tuned:
-            records += tabular_records(dataset, method, main, part="validation")
+            records += validation_records(dataset, method, main)
     assert not levels, f"no such conditions: {levels}"
+    return records
+
+
+def validation_records(dataset, method, values):
+    """Return those of the whole grid of a method, with this setting the best."""
+    records = []
+    for each in GRIDS:
+        if each.name == method.name:
+            own = values if each == method else [99.0] * len(values)
+            records += tabular_records(dataset, each, own, part="validation")
     return records
 
 

@@ -16,6 +16,7 @@ from histreg.study.claims.conditions import (
     within_each,
 )
 from histreg.study.methods import L1, L2, MDN, HLGauss, HLOneBin
+from tests.study.claims.made_up import validation_records
 from tests.study.made_up import tabular_records
 
 RECORDS = [
@@ -25,7 +26,7 @@ RECORDS = [
     *tabular_records("pole", HLOneBin(), [3.0] * 5),
     *tabular_records("pole", L2(), [7.0] * 4, changes={"corrupted": 0.5}),
     *tabular_records("pole", MDN(2), [5.0] * 5),
-    *tabular_records("pole", MDN(2), [5.0] * 5, part="validation"),
+    *validation_records("pole", MDN(2), [5.0] * 5),
 ]
 EVIDENCE = Evidence(RECORDS, ("pole", "bike"))
 

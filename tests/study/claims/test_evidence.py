@@ -187,6 +187,13 @@ def test_a_data_set_that_was_not_wholly_run_does_not_count():
     assert verdict_of(findings[2:]) is NOT_RUN
 
 
+def test_a_part_over_several_data_sets_is_not_left_out():
+    of_pole, of_both = Finding("a", CONFIRMED, "", "pole"), Finding("b", NOT_RUN)
+    assert verdict_of([of_pole, of_both]) is NOT_RUN
+    undecided = Finding("c", UNDECIDED, "", "bike")
+    assert verdict_of([of_pole, of_both, undecided]) is UNDECIDED
+
+
 def test_one_data_set_refutes_what_others_confirm():
     findings = [Finding("a", CONFIRMED, "", "pole"), Finding("a", REFUTED, "", "bike")]
     assert verdict_of(findings) is REFUTED
@@ -234,24 +241,43 @@ def test_diverged_seeds_have_no_values():
     assert Evidence(records).summaries("bike", L2(), **of) == {}
 
 
-def test_a_tuned_method_is_chosen_on_validation_rows():
-    def both(method, test, validation, **options):
-        return [
-            *tabular_records("pole", method, [test] * 2, **options),
-            *tabular_records("pole", method, [validation] * 2, part="validation"),
-        ]
+def of_mdn(n_components, level, **options):
+    return tabular_records("pole", MDN(n_components), [level] * 5, **options)
 
-    records = [*both(MDN(2), 5.0, 1.0), *both(MDN(4), 3.0, 2.0)]
-    records += both(L2Noise(0.1), 4.0, 0.1)
-    assert Evidence(records).chosen("pole", "MDN") == {1: 5.0, 2: 5.0}
+
+GRID_OF_MDN = [
+    each
+    for n, test, validation in (
+        (2, 5.0, 1.0),
+        (4, 3.0, 2.0),
+        (8, 1.0, 3.0),
+        (16, 1.0, 3.0),
+        (32, 1.0, 3.0),
+    )
+    for each in of_mdn(n, test) + of_mdn(n, validation, part="validation")
+]
+
+
+def test_a_tuned_method_is_chosen_on_validation_rows():
+    records = GRID_OF_MDN + tabular_records("pole", L2Noise(0.1), [0.1] * 5)
+    chosen = dict.fromkeys(range(1, 6), 5.0)
+    assert Evidence(records).chosen("pole", "MDN") == chosen
     assert Evidence(records).chosen("bike", "MDN") == {}
     # Better validation rows of a run that is no part of the protocol choose nothing.
     for part in ("test", "validation"):
-        records += tabular_records(
-            "pole", MDN(4), [0.0] * 2, part=part, changes={"learning_rate": 0.01}
-        )
-    assert Evidence(records).chosen("pole", "MDN") == {1: 5.0, 2: 5.0}
+        records += of_mdn(4, 0.0, part=part, changes={"learning_rate": 0.01})
+    assert Evidence(records).chosen("pole", "MDN") == chosen
     assert Evidence(records, epochs=3).chosen("pole", "MDN") == {}
+
+
+@pytest.mark.parametrize("missing", [MDN(2), MDN(32)])
+def test_of_an_unfinished_grid_nothing_is_chosen(missing):
+    def is_missing(run):
+        return (run.method, run.part, run.seed) == (missing, "validation", 5)
+
+    records = [each for each in GRID_OF_MDN if not is_missing(each.run)]
+    assert len(records) == len(GRID_OF_MDN) - 1
+    assert Evidence(records).chosen("pole", "MDN") == {}
 
 
 def test_a_measurement_is_found_by_what_and_on_what():

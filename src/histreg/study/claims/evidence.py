@@ -9,12 +9,12 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
-from histreg.study.catalogue import DATA
+from histreg.study.catalogue import DATA, GRIDS, SEEDS
 from histreg.study.comparisons import LEVEL, Comparison
 from histreg.study.datasets import dataset
 from histreg.study.measurements import Measurement
 from histreg.study.methods import Method
-from histreg.study.runs import Record
+from histreg.study.runs import Record, Run
 from histreg.study.statistics import Setting, settings_of, validated_settings
 from histreg.study.tabular import TabularRun
 
@@ -83,7 +83,8 @@ def verdict_of(findings: Iterable[Finding]) -> Verdict:
     """Return the verdict on a claim that says all of its parts.
 
     One part refuted refutes it. A data set on which a part was not run does not count;
-    of the others all parts must be confirmed to confirm it.
+    of the others all parts must be confirmed to confirm it, and so must those that are
+    on no data set, or on several.
     """
     by_dataset: dict[str, set[Verdict]] = {}
     for each in findings:
@@ -93,6 +94,8 @@ def verdict_of(findings: Iterable[Finding]) -> Verdict:
         return Verdict.REFUTED
     complete = [each for each in everything if Verdict.NOT_RUN not in each]
     counted = set().union(*complete)
+    if Verdict.NOT_RUN in by_dataset.get("", ()):
+        counted.discard(Verdict.CONFIRMED)  # more may come
     if not counted:
         return Verdict.NOT_RUN
     return counted.pop() if len(counted) == 1 else Verdict.NOT_SIGNIFICANT
@@ -153,11 +156,29 @@ class Evidence:
         return next((each for each in self.records if each.run == wanted), None)
 
     def chosen(self, name: str, method: str, metric: str = "test MAE") -> BySeed:
-        """Return a metric of a tuned method, its setting chosen on validation rows."""
+        """Return a metric of a tuned method, its setting chosen on validation rows.
+
+        Nothing if one of these runs is missing: its setting could be the best.
+        """
+        if not self._has_whole_grid(name, method):
+            return {}
         for each in self._validated:
             if (each.dataset, each.method.name) == (name, method):
                 return each.values(metric)
         return {}
+
+    def _has_whole_grid(self, name: str, method: str) -> bool:
+        changes = {} if self.epochs is None else {"epochs": self.epochs}
+        return all(
+            TabularRun.of(name, each, seed, part="validation", **changes) in self._runs
+            for each in GRIDS
+            if each.name == method
+            for seed in SEEDS
+        )
+
+    @cached_property
+    def _runs(self) -> set[Run]:
+        return {each.run for each in self.records}
 
     @cached_property
     def _validated(self) -> list[Setting]:
