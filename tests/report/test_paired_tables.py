@@ -33,22 +33,22 @@ def test_a_difference_has_its_interval_its_p_and_its_seeds():
         *tabular_records("pole", L2(), [2.0, 4.0, 6.0]),
     ]
     # 1, 2, 3: mean 2, standard error 1 / sqrt(3), t of 2 degrees of freedom 4.3027:
-    # 2 ± 2.484. All are positive: one of the eight ways to give signs.
+    # 2 ± 2.484. All are of one sign: two of the eight ways to give signs.
     table = paired("overall", records)
     assert table.rows == [
-        ("l2", "HL-Gauss", "+2.000", "-0.484 to +4.484", "0.125", "3")
+        ("l2", "HL-Gauss", "+2.000", "-0.484 to +4.484", "0.250", "3")
     ]
     assert table.title == "Overall results, differences in test MAE: Pole"
 
 
-def test_p_is_that_of_the_direction_that_is_seen():
+def test_p_is_two_sided():
     records = [
         *tabular_records("pole", HLGauss(), [5.0, 5.0, 5.0]),
         *tabular_records("pole", L2(), [4.0, 3.0, 6.0]),  # -1, -2, +1
     ]
-    # Sums of signed 1, 2, 1 are -4, -2, -2, 0, 0, 2, 2, 4; three are -2 or less.
+    # Sums of signed 1, 2, 1 are -4, -2, -2, 0, 0, 2, 2, 4; six are as far out.
     assert paired("overall", records).rows[0][2:] == (
-        "-0.667", "-4.461 to +3.128", "0.375", "3"
+        "-0.667", "-4.461 to +3.128", "0.750", "3"
     )  # fmt: skip
 
 
@@ -59,8 +59,8 @@ def test_one_seed_has_no_interval_and_proves_nothing():
         *tabular_records("pole", L1(), [0.5]),
     ]
     assert [row[2:] for row in paired("overall", records).rows] == [
-        ("+1.000", "", "0.500", "1"),
-        ("-0.500", "", "0.500", "1"),
+        ("+1.000", "", "1.000", "1"),
+        ("-0.500", "", "1.000", "1"),
     ]
 
 

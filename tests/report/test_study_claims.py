@@ -21,19 +21,24 @@ def claim(name, *verdicts):
 
 CONFIRMED, REFUTED, UNDECIDED, NOT_RUN = Verdict
 KINDS = [
-    ((CONFIRMED, CONFIRMED), "confirmed", ["2", "0", "0", "0"]),
-    ((CONFIRMED, NOT_RUN), "confirmed", ["1", "0", "0", "1"]),
-    ((CONFIRMED, REFUTED, UNDECIDED), "refuted", ["1", "1", "1", "0"]),
-    ((CONFIRMED, UNDECIDED, NOT_RUN), "not significant", ["1", "0", "1", "1"]),
-    ((NOT_RUN, NOT_RUN), "not run", ["0", "0", "0", "2"]),
-    ((), "not run", ["0", "0", "0", "0"]),
+    ((CONFIRMED, CONFIRMED), "confirmed", "pole, bike (2 of 2)", "2 0 0 0"),
+    ((CONFIRMED, NOT_RUN), "confirmed", "pole (1 of 2)", "1 0 0 1"),
+    ((CONFIRMED, REFUTED, UNDECIDED), "refuted", "pole, bike, ct (3 of 3)", "1 1 1 0"),
+    (
+        (CONFIRMED, UNDECIDED, NOT_RUN),
+        "not significant",
+        "pole, bike (2 of 3)",
+        "1 0 1 1",
+    ),
+    ((NOT_RUN, NOT_RUN), "not run", "", "0 0 0 2"),
+    ((), "not run", "", "0 0 0 0"),
 ]
 
 
-@pytest.mark.parametrize(("verdicts", "expected", "counts"), KINDS)
-def test_a_claim_has_a_line_with_its_verdict_and_parts(verdicts, expected, counts):
+@pytest.mark.parametrize(("verdicts", "expected", "where", "counts"), KINDS)
+def test_a_claim_has_a_line_with_its_verdict(verdicts, expected, where, counts):
     (row,) = scoreboard([claim("K1", *verdicts)], NOTHING).rows
-    assert row == ("K1", expected, "K1 holds", *counts)
+    assert row == ("K1", expected, where, "K1 holds", *counts.split())
 
 
 def test_verdicts_are_counted_below():
@@ -45,7 +50,7 @@ def test_verdicts_are_counted_below():
 
 def test_details_have_numbers_the_rule_and_what_was_not_run():
     table = findings_of(claim("K1", CONFIRMED, NOT_RUN), NOTHING)
-    assert table.title == "K1, confirmed: K1 holds"
+    assert table.title == "K1, confirmed on pole (1 of 2): K1 holds"
     assert list(table.rows) == [
         ("part 0", "confirmed", "number 0"),
     ]

@@ -59,7 +59,7 @@ def test_without_common_seeds_nothing_is_told():
     assert found.n == 0
     assert math.isnan(found.mean)
     assert all(math.isnan(end) for end in found.interval())
-    assert (found.p_lower, found.p_higher, found.p_sign) == (1.0, 1.0, 1.0)
+    assert (found.p_lower, found.p_higher) == (1.0, 1.0)
 
 
 def test_one_seed_has_no_interval():
@@ -68,7 +68,7 @@ def test_one_seed_has_no_interval():
 
 def test_equal_conditions_are_not_different():
     found = Comparison((0.0,) * 5)
-    assert (found.p_lower, found.p_higher, found.p_sign) == (1.0, 1.0, 1.0)
+    assert (found.p_lower, found.p_higher) == (1.0, 1.0)
     assert found.interval() == (0.0, 0.0)
 
 
@@ -79,12 +79,6 @@ def test_more_seeds_than_can_be_enumerated_are_sampled_the_same_each_time():
     z = math.fsum(differences) / math.hypot(*differences)
     assert found.p_lower == pytest.approx(stats.norm.cdf(z), rel=0.1)
     assert found.p_lower == Comparison(differences).p_lower
-
-
-def test_the_sign_test_leaves_equal_numbers_out():
-    found = Comparison((-1.0, -1.0, 0.0, -2.0, 0.0, 3.0))
-    assert found.p_sign == pytest.approx(stats.binomtest(3, 4).pvalue)
-    assert Comparison(EXAMPLES[0]).p_sign == 2 / 32
 
 
 @pytest.mark.parametrize("wrong", [math.nan, math.inf, -math.inf])

@@ -365,3 +365,8 @@ def test_fields_that_are_new_leave_the_keys_of_records_as_they_are():
     assert "donor" not in found["run"]
     assert TabularRun.from_json(found["run"]).key == "a598ffd80b14fefa"
     assert TabularRun.of("bike", Brier(), 1).key == "a598ffd80b14fefa"
+
+
+def test_a_donor_must_be_a_network():
+    with pytest.raises(ValueError, match="donor must be a network"):
+        TabularRun.of("diabetes", L2(), 1, donor=LinearRegression())

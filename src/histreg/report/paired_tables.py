@@ -108,8 +108,8 @@ def _table(
     notes = [
         "Difference: the setting minus what it is against, seed by seed; the interval "
         "of the mean is Student's. p: the share of all ways to give the differences "
-        "signs whose mean is as far in that direction (exact, one-sided); of 5 seeds "
-        "at least 1/32 = 0.031. It is not corrected for the number of comparisons.",
+        "signs whose mean is as far from 0 (exact, two-sided); of 5 seeds at least "
+        "1/16 = 0.0625. It is not corrected for the number of comparisons.",
     ]
     if alone:
         notes.append(
@@ -133,7 +133,7 @@ def _cells(
     found = Comparison.of(setting.values(metric), reference.values(metric))
     if not found.n:
         return None
-    p = found.p_lower if found.mean < 0 else found.p_higher
+    p = min(1.0, 2 * min(found.p_lower, found.p_higher))
     low, high = found.interval()
     interval = "" if math.isnan(low) else f"{low:+.3f} to {high:+.3f}"
     return f"{found.mean:+.3f}", interval, f"{p:.3f}", str(found.n)

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from histreg.report.printed import PrintedTable
 from histreg.study.catalogue import DATA
-from histreg.study.claims import Claim, Evidence, Finding, Verdict, verdict_of
+from histreg.study.claims import (
+    Claim,
+    Evidence,
+    Finding,
+    Verdict,
+    decided_on,
+    verdict_of,
+)
 from histreg.study.datasets import dataset
 
 
@@ -20,7 +27,7 @@ def scoreboard(claims: Iterable[Claim], evidence: Evidence) -> PrintedTable:
         verdicts.append(verdict)
         parts = Counter(each.verdict for each in findings)
         counts = [str(parts[each]) for each in Verdict]
-        rows.append((claim.name, str(verdict), claim.text, *counts))
+        rows.append((claim.name, str(verdict), _where(findings), claim.text, *counts))
     total = Counter(verdicts)
     told = ", ".join(f"{total[each]} {each}" for each in Verdict)
     notes = [
@@ -31,8 +38,17 @@ def scoreboard(claims: Iterable[Claim], evidence: Evidence) -> PrintedTable:
         "confirm it.",
         *_instead(evidence),
     ]
-    header = ("claim", "verdict", "what is claimed", *map(str, Verdict))
-    return PrintedTable("Claims", header, rows, notes, n_words=3)
+    header = ("claim", "verdict", "on", "what is claimed", *map(str, Verdict))
+    return PrintedTable("Claims", header, rows, notes, n_words=4)
+
+
+def _where(findings: Sequence[Finding]) -> str:
+    """Return on how many of its data sets all of a claim was run, and on which."""
+    names = {each.dataset for each in findings} - {""}
+    there = decided_on(findings)
+    if not names or not there:
+        return ""
+    return f"{', '.join(there)} ({len(there)} of {len(names)})"
 
 
 def findings_of(claim: Claim, evidence: Evidence) -> PrintedTable:
@@ -40,7 +56,9 @@ def findings_of(claim: Claim, evidence: Evidence) -> PrintedTable:
     findings = claim.find(evidence)
     told = [each for each in findings if each.numbers]
     rows = [(each.part, str(each.verdict), each.numbers) for each in told]
-    title = f"{claim.name}, {verdict_of(findings)}: {claim.text}"
+    where = _where(findings)
+    told_on = f" on {where}" if where else ""
+    title = f"{claim.name}, {verdict_of(findings)}{told_on}: {claim.text}"
     header = ("part", "verdict", "numbers")
     notes = [f"Rule: {claim.rule}", *_nothing_on(findings), *_instead(evidence)]
     return PrintedTable(title, header, rows, notes, n_words=3)

@@ -89,10 +89,3 @@ class Comparison:
             rng=np.random.default_rng(0),  # for more
         )
         return float(found.pvalue)
-
-    @property
-    def p_sign(self) -> float:
-        """The two-sided sign test; equal numbers do not take part."""
-        n_lower = sum(each < 0 for each in self.differences)
-        n_unequal = sum(each != 0 for each in self.differences)
-        return float(stats.binomtest(n_lower, n_unequal).pvalue) if n_unequal else 1.0

@@ -95,6 +95,8 @@ class TabularRun(Run):
         check_choice("part", self.part, PARTS)
         if not 0 <= self.corrupted <= 1:
             raise ValueError(f"corrupted must be from 0 to 1, got {self.corrupted}")
+        if self.donor is not None and not isinstance(self.donor, NetworkMethod):
+            raise ValueError(f"donor must be a network, got {self.donor.label}")
         for name in self.probes:
             check_choice("probes", name, PROBES)
 
@@ -127,7 +129,8 @@ class TabularRun(Run):
     def moved_to(self, dataset: str) -> TabularRun:
         """Return the same by the protocol of another data set.
 
-        What differs from the protocol of its own differs from that of the other too.
+        What differs from the protocol of its own differs from that of the other too;
+        what is the same there, such as no dropout where there is none, does not.
         """
         usual = TabularRun.of(self.dataset, self.method, self.seed)
         changes = {

@@ -1,3 +1,5 @@
+import math
+
 import pytest
 import torch
 
@@ -83,3 +85,16 @@ def test_weights_are_trained_as_one_and_numbers_of_moments_apart():
     assert L2MultiTask(0.1).group == L2MultiTask(1.0).group
     assert L2MultiTask(0.1).group != L2MultiTask(0.1, **SMALL).group
     assert L2Moments(2).group != L2Moments(3).group
+
+
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        (lambda: L2MultiTask(-1.0), "weight must be finite and not below 0"),
+        (lambda: L2MultiTask(math.inf), "weight must be finite and not below 0"),
+        (lambda: L2Moments(0), "n_moments must be a whole number of at least 1"),
+    ],
+)
+def test_tasks_that_make_no_sense_are_refused(make, problem):
+    with pytest.raises(ValueError, match=problem):
+        make()

@@ -149,3 +149,8 @@ def test_the_tables_of_an_epoch_are_those_of_its_sigma(generator):
 
 def test_targets_that_narrow_are_trained_apart_from_those_that_stay():
     assert HLGaussAnnealed().group != HLGauss().group
+
+
+def test_annealing_takes_a_part_of_the_epochs():
+    with pytest.raises(ValueError, match="annealed_share must lie between 0 and 1"):
+        HLGaussAnnealed(annealed_share=2.0)

@@ -13,7 +13,14 @@ from histreg.study.claims import (
     target,
     theory,
 )
-from histreg.study.claims.evidence import Claim, Evidence, Finding, Verdict, verdict_of
+from histreg.study.claims.evidence import (
+    Claim,
+    Evidence,
+    Finding,
+    Verdict,
+    decided_on,
+    verdict_of,
+)
 
 SUBJECTS = (
     synthetic,
@@ -30,4 +37,12 @@ CLAIMS: dict[str, Claim] = {
 }
 """By name, in the order of the specification."""
 
-__all__ = ["CLAIMS", "Claim", "Evidence", "Finding", "Verdict", "verdict_of"]
+__all__ = [
+    "CLAIMS",
+    "Claim",
+    "Evidence",
+    "Finding",
+    "Verdict",
+    "decided_on",
+    "verdict_of",
+]

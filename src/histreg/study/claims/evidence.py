@@ -86,19 +86,32 @@ def verdict_of(findings: Iterable[Finding]) -> Verdict:
     of the others all parts must be confirmed to confirm it, and so must those that are
     on no data set, or on several.
     """
-    by_dataset: dict[str, set[Verdict]] = {}
-    for each in findings:
-        by_dataset.setdefault(each.dataset, set()).add(each.verdict)
-    everything = by_dataset.values()
-    if any(Verdict.REFUTED in verdicts for verdicts in everything):
+    by_dataset = _by_dataset(findings)
+    if any(Verdict.REFUTED in verdicts for verdicts in by_dataset.values()):
         return Verdict.REFUTED
-    complete = [each for each in everything if Verdict.NOT_RUN not in each]
+    complete = [each for each in by_dataset.values() if Verdict.NOT_RUN not in each]
     counted = set().union(*complete)
     if Verdict.NOT_RUN in by_dataset.get("", ()):
         counted.discard(Verdict.CONFIRMED)  # more may come
     if not counted:
         return Verdict.NOT_RUN
     return counted.pop() if len(counted) == 1 else Verdict.NOT_SIGNIFICANT
+
+
+def decided_on(findings: Iterable[Finding]) -> tuple[str, ...]:
+    """Return the data sets on which all parts of a claim were run."""
+    return tuple(
+        name
+        for name, verdicts in _by_dataset(findings).items()
+        if name and Verdict.NOT_RUN not in verdicts
+    )
+
+
+def _by_dataset(findings: Iterable[Finding]) -> dict[str, set[Verdict]]:
+    verdicts: dict[str, set[Verdict]] = {}
+    for each in findings:
+        verdicts.setdefault(each.dataset, set()).add(each.verdict)
+    return verdicts
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +227,7 @@ def lower(part: str, a: BySeed, b: BySeed) -> Finding:
         verdict = Verdict.CONFIRMED
     elif found.p_higher <= LEVEL:
         verdict = Verdict.REFUTED
-    return Finding(part, verdict, _told(a, b, found))
+    return Finding(part, verdict, f"{_told(a, b, found)}, p {found.p_lower:.2g}")
 
 
 def not_lower(part: str, a: BySeed, b: BySeed, margin: float) -> Finding:
@@ -292,7 +305,7 @@ def not_run(part: str, why: str = "") -> Finding:
 
 
 def _too_few(part: str, found: Comparison) -> Finding:
-    told = f"{found.n} of {ENOUGH} seeds" if found.n else ""
+    told = f"{found.n} of {ENOUGH} seeds finite" if found.n else ""
     return Finding(part, Verdict.NOT_RUN, told)
 
 
@@ -316,8 +329,7 @@ def _mean_of(values: BySeed, found: Comparison, other: BySeed) -> float:
 
 def _told(a: BySeed, b: BySeed, found: Comparison) -> str:
     low, high = found.interval()
-    p = min(found.p_lower, found.p_higher)
     return (
         f"{_mean_of(a, found, b):.4g} against {_mean_of(b, found, a):.4g}, "
-        f"difference {found.mean:+.3g} [{low:+.3g}, {high:+.3g}], p {p:.2g}"
+        f"difference {found.mean:+.3g} [{low:+.3g}, {high:+.3g}]"
     )

@@ -6,6 +6,7 @@ else to learn about y.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -14,6 +15,7 @@ import torch
 from torch import Tensor
 
 from histreg import losses
+from histreg._checks import check_count
 from histreg.study.methods.histograms import CrossEntropies, HLGauss
 from histreg.study.methods.method import Criterion, NetworkMethod, Targets
 from histreg.study.methods.numbers import L2, SquaredErrors
@@ -33,6 +35,12 @@ class L2MultiTask(NetworkMethod):
     weight: float = field()
     n_bins: int = 100
     padding_in_bins: float = 10.0
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.weight) and self.weight >= 0):
+            raise ValueError(
+                f"weight must be finite and not below 0, got {self.weight}"
+            )
 
     @property
     def histogram(self) -> HLGauss:
@@ -112,6 +120,9 @@ class L2Moments(NetworkMethod):
 
     name: ClassVar[str] = "l2+Moments"
     n_moments: int = field()
+
+    def __post_init__(self) -> None:
+        check_count("n_moments", self.n_moments, at_least=1)
 
     @property
     def n_outputs(self) -> int:

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from histreg import losses, targets
+from histreg._checks import check_fraction
 from histreg.bins import Bins
 from histreg.study.methods.method import Criterion, NetworkMethod, Targets
 
@@ -181,6 +182,9 @@ class HLGaussAnnealed(HLGauss):
     name: ClassVar[str] = "HL-Gauss+Annealing"
     first_sigma_in_bins: float = 8.0
     annealed_share: float = 0.2
+
+    def __post_init__(self) -> None:
+        check_fraction("annealed_share", self.annealed_share)
 
     def at(self, epoch: int, epochs: int) -> HLGauss:
         """Return the method of one epoch out of so many; 0 stands for the last."""
