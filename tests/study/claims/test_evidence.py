@@ -286,3 +286,18 @@ def test_a_measurement_is_found_by_what_and_on_what():
     assert evidence.measurement("label-bias", "pole") is record
     assert evidence.measurement("label-bias", "ct") is None
     assert evidence.measurement("targets", "pole") is None
+
+
+def test_what_is_significantly_above_is_not_below_however_wide_the_interval():
+    above = by_seed(1.01, 1.01, 1.01, 1.01, 4.0)  # the interval reaches below -0.02
+    below = by_seed(0.99, 0.99, 0.99, 0.99, -2.0)
+    assert not_lower("x", above, ONES, 0.02).verdict is CONFIRMED
+    assert not_higher("x", below, ONES, 0.02).verdict is CONFIRMED
+    four = by_seed(1.01, 1.01, 1.01, 0.999, 4.0)
+    assert not_lower("x", four, ONES, 0.02).verdict is UNDECIDED
+
+
+def test_a_refutation_tells_the_p_of_the_opposite():
+    above = by_seed(2.0, 2.0, 2.0, 2.0, 2.0)
+    assert lower("x", above, ONES).numbers.endswith("p of the opposite 0.031")
+    assert lower("x", ONES, above).numbers.endswith(", p 0.031")

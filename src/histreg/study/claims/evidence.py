@@ -222,26 +222,27 @@ def lower(part: str, a: BySeed, b: BySeed) -> Finding:
     found = Comparison.of(a, b)
     if found.n < ENOUGH:
         return _too_few(part, found)
-    verdict = Verdict.NOT_SIGNIFICANT
-    if found.p_lower <= LEVEL:
-        verdict = Verdict.CONFIRMED
-    elif found.p_higher <= LEVEL:
-        verdict = Verdict.REFUTED
-    return Finding(part, verdict, f"{_told(a, b, found)}, p {found.p_lower:.2g}")
+    told = _told(a, b, found)
+    if found.p_higher <= LEVEL:
+        opposite = f"{told}, p of the opposite {found.p_higher:.2g}"
+        return Finding(part, Verdict.REFUTED, opposite)
+    is_lower = found.p_lower <= LEVEL
+    verdict = Verdict.CONFIRMED if is_lower else Verdict.NOT_SIGNIFICANT
+    return Finding(part, verdict, f"{told}, p {found.p_lower:.2g}")
 
 
 def not_lower(part: str, a: BySeed, b: BySeed, margin: float) -> Finding:
     """Return whether a is not below b by more than a share of it.
 
-    Confirmed if the 95 % interval of the difference is above that; refuted if a is
-    significantly below b, and by more than that in the mean.
+    Confirmed if the 95 % interval of the difference is above that, or a significantly
+    above b; refuted if a is significantly below b, and by more than that in the mean.
     """
     found = Comparison.of(a, b)
     if found.n < ENOUGH:
         return _too_few(part, found)
     room = _room(a, b, found, margin)
     verdict = Verdict.NOT_SIGNIFICANT
-    if found.interval()[0] > -room:
+    if found.interval()[0] > -room or found.p_higher <= LEVEL:
         verdict = Verdict.CONFIRMED
     elif found.p_lower <= LEVEL and found.mean < -room:
         verdict = Verdict.REFUTED
@@ -258,7 +259,7 @@ def not_higher(part: str, a: BySeed, b: BySeed, margin: float) -> Finding:
         return _too_few(part, found)
     room = _room(a, b, found, margin)
     verdict = Verdict.NOT_SIGNIFICANT
-    if found.interval()[1] < room:
+    if found.interval()[1] < room or found.p_lower <= LEVEL:
         verdict = Verdict.CONFIRMED
     elif found.p_higher <= LEVEL and found.mean > room:
         verdict = Verdict.REFUTED
