@@ -165,6 +165,19 @@ def test_paired_differences_stand_instead_of_errors():
     assert "differences in train RMSE" in printed
 
 
+def test_metrics_that_are_not_paired_are_refused():
+    printed = study(
+        *("table", "training", "--paired", "--metrics", "test RMSE"), code=2
+    )
+    assert "--metrics must not be given for training --paired" in printed
+
+
+def test_the_status_of_everything_leaves_out_what_lacks_a_method():
+    printed = study("status", "--methods", "HL-Projected")
+    assert "projected" in printed and "sines" not in printed
+    assert "must be one of" in study("status", "--methods", "magic", code=2)
+
+
 def test_a_dry_run_computes_nothing_and_says_how_long(place):
     printed = study("run", "overall", "--datasets", "pole", "--dry-run", "--jobs", "2")
     assert "120 runs to compute, about" in printed

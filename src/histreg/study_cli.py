@@ -198,8 +198,15 @@ def status(
     records = Store(store)
     shown = Table("experiment", "data", "done", "running", "missing", "failed")
     every: list[State] = []
+    refused: list[ValueError] = []
     for name in names or EXPERIMENTS:
-        runs = _runs([name], datasets, methods, seeds, epochs)
+        try:
+            runs = _runs([name], datasets, methods, seeds, epochs)
+        except ValueError as error:
+            if names:
+                raise
+            refused.append(error)  # what it does not have, others may
+            continue
         for folder in dict.fromkeys(run.folder[0] for run in runs):
             states = [records.state(run) for run in runs if run.folder[0] == folder]
             count = Counter(state.name for state in states)
@@ -218,6 +225,8 @@ def status(
                 str(count["failed"]),
             )
             every += states
+    if not every and refused:
+        raise refused[0]
     console = Console()
     console.print(shown)
     n_stopped = sum(state.name == "missing" and bool(state.detail) for state in every)
@@ -292,7 +301,7 @@ def table(
         check_choice("--metrics", metric, METRICS)
     runs = _runs([name], datasets, methods, seeds, epochs)
     if paired:
-        check_paired(name)
+        check_paired(name, _listed(metrics))
     records = Store(store).records(runs)
     if not records:
         raise ValueError(f"the table {name} must have records, got none yet")

@@ -60,11 +60,17 @@ class Pairing:
     label: Label = attrgetter("label")
 
 
-def check_paired(name: str) -> None:
-    """Refuse an experiment that has nothing to pair."""
+def check_paired(name: str, asked: Sequence[str] = ()) -> None:
+    """Refuse an experiment that has nothing to pair, or not the metrics asked for."""
     if name not in PAIRINGS:
         raise ValueError(
             f"--paired must be for one of {', '.join(PAIRINGS)}, got {name}"
+        )
+    own = PAIRINGS[name].metrics
+    if own and asked:
+        raise ValueError(
+            f"--metrics must not be given for {name} --paired, which compares "
+            f"{', '.join(own)}"
         )
 
 
