@@ -14,6 +14,11 @@ import torch
 
 def stream(seed: int, *purpose: str | int) -> torch.Generator:
     """Return a generator that is a function of the seed and the purpose alone."""
+    return torch.Generator().manual_seed(seed_of(seed, *purpose))
+
+
+def seed_of(seed: int, *purpose: str | int) -> int:
+    """Return a seed for what draws from torch's own generator."""
     text = "/".join(map(str, (seed, *purpose)))
     digest = hashlib.sha256(text.encode()).digest()
-    return torch.Generator().manual_seed(int.from_bytes(digest[:8], "big") >> 1)
+    return int.from_bytes(digest[:8], "big") >> 1

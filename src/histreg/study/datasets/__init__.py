@@ -2,9 +2,22 @@
 
 from histreg._checks import check_choice
 from histreg.study.datasets import bike, ct, diabetes, pole, song
-from histreg.study.datasets.dataset import DataSet, Table
+from histreg.study.datasets.dataset import DataSet
+from histreg.study.datasets.ett import ETT
+from histreg.study.datasets.series import Series
+from histreg.study.datasets.source import Source, Table
 
-__all__ = ["DATASETS", "DataSet", "Table", "dataset"]
+__all__ = [
+    "DATASETS",
+    "SERIES",
+    "DataSet",
+    "Series",
+    "Source",
+    "Table",
+    "dataset",
+    "series",
+    "source",
+]
 
 DATASETS: dict[str, DataSet] = {
     data.name: data
@@ -17,6 +30,7 @@ DATASETS: dict[str, DataSet] = {
         diabetes.DIABETES,
     )
 }
+SERIES: dict[str, Series] = {data.name: data for data in ETT}
 
 
 def dataset(name: str) -> DataSet:
@@ -27,3 +41,20 @@ def dataset(name: str) -> DataSet:
     """
     check_choice("dataset", name, DATASETS)
     return DATASETS[name]
+
+
+def series(name: str) -> Series:
+    """Return the series of this name.
+
+    >>> series("ETTh1").rows("validation", n_before=96)
+    slice(8544, 11520, None)
+    """
+    check_choice("series", name, SERIES)
+    return SERIES[name]
+
+
+def source(name: str) -> Source:
+    """Return the data set or series of this name."""
+    known: dict[str, Source] = {**DATASETS, **SERIES}
+    check_choice("data set", name, known)
+    return known[name]

@@ -1,13 +1,7 @@
 """Bike Sharing: how many bicycles were hired in an hour."""
 
-from histreg.study.datasets.dataset import (
-    DataSet,
-    Table,
-    array,
-    frame,
-    names,
-    sha256_of,
-)
+from histreg.study.datasets.dataset import DataSet
+from histreg.study.datasets.source import Table, array, frame, names, sha256_of
 
 FEATURES = (
     *("season", "yr", "mnth", "hr", "holiday", "weekday", "workingday"),

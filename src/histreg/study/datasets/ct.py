@@ -2,14 +2,8 @@
 
 import numpy as np
 
-from histreg.study.datasets.dataset import (
-    DataSet,
-    Table,
-    array,
-    frame,
-    names,
-    sha256_of,
-)
+from histreg.study.datasets.dataset import DataSet
+from histreg.study.datasets.source import Table, array, frame, names, sha256_of
 
 FEATURES = tuple(f"value{i}" for i in range(384))
 COLUMNS = ("patientId", *FEATURES, "reference")

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from histreg.study.datasets.dataset import DataSet, Table, sha256_of
+from histreg.study.datasets.dataset import DataSet
+from histreg.study.datasets.source import Table, sha256_of
 
 
 def parse(_: bytes) -> Table:

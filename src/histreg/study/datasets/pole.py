@@ -1,13 +1,7 @@
 """Pole: a problem of telecommunications, of which little is told."""
 
-from histreg.study.datasets.dataset import (
-    DataSet,
-    Table,
-    array,
-    frame,
-    names,
-    sha256_of,
-)
+from histreg.study.datasets.dataset import DataSet
+from histreg.study.datasets.source import Table, array, frame, names, sha256_of
 
 FEATURES = tuple(f"f{i}" for i in range(1, 49))
 

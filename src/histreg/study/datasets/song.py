@@ -2,14 +2,8 @@
 
 from dataclasses import replace
 
-from histreg.study.datasets.dataset import (
-    DataSet,
-    Table,
-    array,
-    frame,
-    names,
-    sha256_of,
-)
+from histreg.study.datasets.dataset import DataSet
+from histreg.study.datasets.source import Table, array, frame, names, sha256_of
 
 # The file has no names; UCI's page says 12 means, then 78 covariances, of timbre.
 FEATURES = (

@@ -1,0 +1,384 @@
+"""Source: where the file of a data set is found, and what is checked of it.
+
+A file is looked for in the folder that is given, in that of the environment variable
+``HISTREG_DATA`` and among earlier downloads; then it is downloaded.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import os
+import sys
+import warnings
+import zipfile
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from histreg.files import whole
+
+Floats = npt.NDArray[np.float64]
+CHUNK = 2**16  # bytes; pooch's own 1024 with a flush after each is slow for 200 MB
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The numbers of a data set. The arrays are shared, so they cannot be written to.
+
+    Parameters
+    ----------
+    X : array of float64 of shape (n, d)
+        The features, as they are in the file: not standardised.
+    y : array of float64 of shape (n,)
+    columns : tuple of str
+        The names of the d features.
+    sha256 : str
+        Of the unpacked file with LF line ends, or, if the data come with a library, of
+        the bytes of X and y.
+    groups : array of int64 of shape (n,), optional
+        Which rows belong together, such as those of one patient: they are alike, and a
+        random split puts them on both sides.
+    """
+
+    X: Floats
+    y: Floats
+    columns: tuple[str, ...]
+    sha256: str
+    groups: npt.NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        for array in (self.X, self.y, self.groups):
+            if array is not None:
+                array.flags.writeable = False
+
+
+@dataclass(frozen=True)
+class Source:
+    """The facts of a file, and how its numbers are had.
+
+    Parameters
+    ----------
+    name : str
+        As on the command line.
+    title : str
+        As in the paper.
+    homepage, licence : str
+    url : str or None
+        What is downloaded; None if that is not possible or not needed.
+    files : tuple of str
+        The names, relative to a folder, under which the file is looked for, the
+        clearest first; none if the data come with a library.
+    member : str
+        The name of the unpacked file, which is how it is found in a zip.
+    sha256 : str or None
+        What `Table.sha256` must be; None if nobody here knows.
+    n_rows, n_features : int
+    quirks : str
+        What a person should know before believing a result.
+    parse : callable
+        Unpacked bytes with LF line ends -> `Table`; gets ``b""`` if there is no file.
+    """
+
+    name: str
+    title: str
+    homepage: str
+    licence: str
+    url: str | None
+    files: tuple[str, ...]
+    member: str
+    sha256: str | None
+    n_rows: int
+    n_features: int
+    quirks: str
+    parse: Callable[[bytes], Table]
+
+    def problem_of(self, table: Table) -> str:  # noqa: ARG002
+        """Return what else is wrong with a table; nothing if all is well."""
+        return ""
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether the data come with a library, so that there is no file."""
+        return not self.files
+
+    def description(self) -> dict[str, Any]:
+        """Return all facts, for JSON."""
+        facts = asdict(self)
+        del facts["parse"]
+        return facts
+
+    def find(self, data_dir: str | Path | None = None) -> Path | None:
+        """Return where the file is, without downloading; None if it is not here.
+
+        That is also the answer for data without a file, see `is_embedded`.
+
+        Raises
+        ------
+        ValueError
+            If ``data_dir`` or ``HISTREG_DATA`` names no folder: a wrong letter in it
+            should not end in a download.
+        """
+        for folder in _folders(data_dir):
+            for name in self.files:
+                if (folder / name).is_file():
+                    return folder / name
+        return None
+
+    def load(self, data_dir: str | Path | None = None) -> Table:
+        """Return the checked numbers; a second call in one process reads no file.
+
+        Parameters
+        ----------
+        data_dir : path, optional
+            Where to look first; then come ``HISTREG_DATA``, earlier downloads, and the
+            download.
+
+        Raises
+        ------
+        ValueError
+            In one sentence, if the file is not what was published, for instance cut
+            short, or is missing and cannot be downloaded.
+        OSError
+            In one sentence, if the download fails.
+        """
+        if self.is_embedded:
+            return _embedded(self)
+        path = self.find(data_dir) or self._download()
+        return _read(self, path.resolve())
+
+    def _download(self) -> Path:
+        """Return the downloaded file, which is in the cache only if it is right."""
+        folder = cache_folder()
+        if self.url is None:
+            raise ValueError(f"{self._missing}, and cannot be downloaded: {self._help}")
+        if folder is None:
+            raise ValueError(
+                f"{self._missing}, and downloading it needs pooch, "
+                f"pip install 'histreg[study]': {self._help}"
+            )
+        path = folder / PurePosixPath(self.url).name
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with whole(path) as partial:
+                _fetch(self.url, partial)
+                _table(self, partial, called=f"what {self.url} sent")  # or raise
+        except OSError as error:
+            raise OSError(
+                f"{self._missing}, and {self.url} {_reason(error)}: {self._help}"
+            ) from error
+        return path
+
+    @property
+    def _missing(self) -> str:
+        return f"the file of {self.title} is not here"
+
+    @property
+    def _help(self) -> str:
+        return (
+            f"its source is {self.homepage}, and --data-dir or HISTREG_DATA may name a "
+            f"folder that has it as {self.files[0]}"
+        )
+
+
+def names(folder: str, *files: str) -> tuple[str, ...]:
+    """Return each name in a folder of the data set's own, then each without it.
+
+    >>> names("bike", "hour.csv", "hour.csv.gz")
+    ('bike/hour.csv', 'bike/hour.csv.gz', 'hour.csv', 'hour.csv.gz')
+    """
+    return (*(f"{folder}/{file}" for file in files), *files)
+
+
+def sha256_of(*parts: bytes) -> str:
+    """Return the SHA-256 of all parts in a row, in hexadecimal."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def frame(
+    content: bytes,
+    columns: Sequence[str],
+    *,
+    separator: str = ",",
+    header: bool = True,
+    keep: Sequence[str] | None = None,
+) -> Any:
+    """Return the numbers of a text file as a pandas frame of float64.
+
+    Parameters
+    ----------
+    content : bytes
+    columns : sequence of str
+        All columns the file must have, in its order.
+    separator : str
+    header : bool
+        Whether the first line names the columns, which is then checked.
+    keep : sequence of str, optional
+        The columns that are read, if not all are.
+    """
+    import pandas as pd  # here, since it comes with an extra
+
+    found = content[: content.find(b"\n")].decode("utf-8", "replace").split(separator)
+    if len(found) != len(columns):
+        raise ValueError(f"it must have {len(columns)} columns, got {len(found)}")
+    for name, wanted in zip(found, columns, strict=True):
+        if header and name != wanted:
+            raise ValueError(f"it must have a column {wanted!r}, got {name!r} there")
+    with warnings.catch_warnings():
+        # Rows longer than the first line would be cut, with a warning.
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        return pd.read_csv(
+            io.BytesIO(content),
+            sep=separator,
+            header=None,
+            skiprows=int(header),
+            names=list(columns),
+            usecols=None if keep is None else list(keep),
+            index_col=False,
+            dtype=np.float64,
+        )
+
+
+def array(numbers: Any) -> Floats:
+    """Return a frame's or a column's numbers as an array in C order, all its own."""
+    return np.array(numbers.to_numpy(), dtype=np.float64, order="C")
+
+
+def cache_folder() -> Path | None:
+    """Return the folder of downloads; None without pooch, which alone fills it."""
+    try:
+        import pooch
+    except ImportError:
+        return None
+    return Path(pooch.os_cache("histreg"))
+
+
+def _folders(data_dir: str | Path | None) -> list[Path]:
+    """Return the folders in which files are looked for, in this order."""
+    found = []
+    given = {"data_dir": data_dir, "HISTREG_DATA": os.environ.get("HISTREG_DATA")}
+    for name, folder in given.items():
+        if folder:
+            if not Path(folder).is_dir():
+                raise ValueError(f"{name} must be a folder, got {name}={str(folder)!r}")
+            found.append(Path(folder))
+    cache = cache_folder()
+    return found if cache is None else [*found, cache]
+
+
+# Two at a time: the songs alone take 370 MB.
+@lru_cache(maxsize=2)
+def _read(data: Source, path: Path) -> Table:
+    return _table(data, path, called=str(path))
+
+
+@lru_cache
+def _embedded(data: Source) -> Table:
+    return _checked(data, data.parse(b""), called=f"the data of {data.title}")
+
+
+def _table(data: Source, path: Path, *, called: str) -> Table:
+    """Return the table of a file, once all that is known of it holds."""
+    content = _unpacked(path, data.member, called=called)
+    found = sha256_of(content)
+    if data.sha256 not in (None, found):
+        raise ValueError(
+            f"{called} is not {data.member} of {data.title} as published: it must have "
+            f"sha256 {data.sha256}, got {found} ({len(content):,} bytes), so it was "
+            f"cut short or changed"
+        )
+    try:
+        table = data.parse(content)
+    except (ValueError, Warning) as error:  # pandas' errors are ValueErrors
+        first_line = str(error).strip().splitlines()[0]
+        raise ValueError(
+            f"{called} cannot be read as {data.member} of {data.title}: {first_line}"
+        ) from error
+    return _checked(data, table, called=called)
+
+
+def _unpacked(path: Path, member: str, *, called: str) -> bytes:
+    """Return a file's content, unpacked, with LF line ends.
+
+    How it is packed is told by its first bytes, not by its name. UCI's files come with
+    CRLF, copies of them also with LF: only with one of both do they have one hash.
+    """
+    content = path.read_bytes()
+    try:
+        if content.startswith(b"\x1f\x8b"):
+            content = gzip.decompress(content)
+        elif content.startswith(b"PK"):
+            content = _member(content, member)
+        elif path.suffix in (".gz", ".zip"):
+            raise zipfile.BadZipFile("it is not packed at all")
+    except (OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
+        raise ValueError(
+            f"{called} cannot be unpacked, so it was cut short or is not {member}: "
+            f"{error}"
+        ) from error
+    return content.replace(b"\r\n", b"\n") if b"\r\n" in content else content
+
+
+def _member(content: bytes, member: str) -> bytes:
+    """Return a file of a zip, in whichever of its folders."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        for name in archive.namelist():
+            if PurePosixPath(name).name == member:
+                return archive.read(name)  # checks the CRC too
+        raise zipfile.BadZipFile(f"there is no {member} in it")
+
+
+def _checked(data: Source, table: Table, *, called: str) -> Table:
+    """Return the table if it has the declared shape, hash and more."""
+
+    def refuse(requirement: str) -> None:
+        raise ValueError(f"{called} is not {data.title} as published: {requirement}")
+
+    n_rows, n_features = table.X.shape
+    if n_rows != data.n_rows or len(table.y) != n_rows:
+        refuse(f"it must have {data.n_rows:,} rows, got {n_rows:,}")
+    if n_features != data.n_features or len(table.columns) != n_features:
+        refuse(f"it must have {data.n_features} features, got {n_features}")
+    bad = np.count_nonzero(~np.isfinite(table.X)) + np.count_nonzero(
+        ~np.isfinite(table.y)
+    )
+    if bad:
+        refuse(f"all values must be finite, got {bad} that are missing or infinite")
+    if problem := data.problem_of(table):
+        refuse(problem)
+    if data.sha256 not in (None, table.sha256):
+        refuse(f"it must have sha256 {data.sha256}, got {table.sha256}")
+    return table
+
+
+def _fetch(url: str, path: Path) -> None:
+    """Download to a path, with a progress bar if a person is watching."""
+    import pooch
+
+    # Not pooch.retrieve, which keeps a file before its content is checked: the hashes
+    # of UCI's zips are not known, only those of what is in them.
+    fetch = pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), chunk_size=CHUNK)
+    fetch(url, str(path), None)
+
+
+def _reason(error: OSError) -> str:
+    """Return why a download failed, without the many lines of the library."""
+    import requests
+
+    if isinstance(error, requests.HTTPError) and error.response is not None:
+        return f"answered {error.response.status_code}"
+    if isinstance(error, requests.exceptions.ChunkedEncodingError):
+        return "broke off before the end"
+    if isinstance(error, requests.RequestException):
+        return "could not be reached"
+    return f"could not be stored ({error.strerror or error})"

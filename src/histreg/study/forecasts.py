@@ -1,0 +1,442 @@
+"""Forecast runs: two losses on sequence models that forecast a series."""
+
+from __future__ import annotations
+
+import copy
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from histreg import metrics
+from histreg._checks import check_choice, check_count
+from histreg.bins import Bins
+from histreg.distribution import Histogram
+from histreg.heads import HistogramHead
+from histreg.losses import HistogramLoss
+from histreg.study.datasets import series
+from histreg.study.forecasters import BODIES
+from histreg.study.methods import L2, HLGauss, method_of
+from histreg.study.runs import Outcome, Run, Workplace
+from histreg.study.streams import seed_of, stream
+from histreg.study.trainer import Checkpoint
+from histreg.study.windows import Windows, windows_of
+
+S_A_WINDOW = {"Linear": 8e-4, "LSTM": 9.5e-3, "GRU": 9.5e-3, "Transformer": 1.3e-2}
+"""Seconds of one busy core for one window of an epoch."""
+COUNTS = ("epochs", "patience", "batch_size", "n_inputs", "n_steps")
+RATES = ("learning_rate", "weight_decay")
+COVERAGES = (0.8, 0.9)
+QUANTILES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
+N_SHOWN = 3  # windows whose forecasts are kept, of the first seed
+SHOWN_SEED = 1
+ROWS_AT_ONCE = 256  # windows that are judged together
+
+
+@dataclass(frozen=True)
+class ForecastRun(Run):
+    """A sequence model with a head for numbers or for histograms, on a series.
+
+    Parameters
+    ----------
+    dataset : str
+        The series.
+    architecture : str
+        One of `BODIES`.
+    method : L2 or HLGauss
+    seed : int
+        Of the first weights, the batches and the dropout.
+    subtracts_last : bool
+        Whether all channels are seen as their distance from their last values, and the
+        distance of the target from its last value is what is forecast.
+    epochs : int
+        At most.
+    patience : int
+        Epochs without a lower validation loss after which to stop.
+    learning_rate, weight_decay : float
+        Of AdamW.
+    batch_size : int
+    n_inputs, n_steps : int
+        Moments that are seen, and that are forecast.
+    """
+
+    kind: ClassVar[str] = "forecast"
+
+    dataset: str
+    architecture: str
+    method: L2 | HLGauss
+    seed: int
+    subtracts_last: bool = False
+    epochs: int = 10
+    patience: int = 3
+    learning_rate: float = 1e-4
+    weight_decay: float = 1e-4
+    batch_size: int = 32
+    n_inputs: int = 96
+    n_steps: int = 96
+
+    def __post_init__(self) -> None:
+        check_choice("architecture", self.architecture, BODIES)
+        for name in COUNTS:
+            check_count(name, getattr(self, name), at_least=1)
+
+    @classmethod
+    def from_json(cls, description: Mapping[str, Any]) -> ForecastRun:
+        """Return the run that `to_json` described."""
+        known = {k: v for k, v in description.items() if k != "kind"}
+        known["method"] = method_of(known["method"])
+        return cls(**known)
+
+    def moved_to(self, dataset: str) -> ForecastRun:
+        """Return the same on another series."""
+        return replace(self, dataset=series(dataset).name)
+
+    @property
+    def folder(self) -> tuple[str, ...]:
+        """The series, then the architecture."""
+        return (self.dataset, self.architecture)
+
+    @property
+    def label(self) -> str:
+        """Series, architecture, method, seed, and what differs from the protocol."""
+        told = [self.dataset, self.architecture, self.method.name, f"seed {self.seed}"]
+        told += ["last value subtracted"] if self.subtracts_last else []
+        usual = ForecastRun(self.dataset, self.architecture, self.method, self.seed)
+        told += [
+            f"{name.replace('_', ' ')} {getattr(self, name):g}"
+            for name in COUNTS + RATES
+            if getattr(self, name) != getattr(usual, name)
+        ]
+        return ", ".join(told)
+
+    @property
+    def stack(self) -> tuple[object, ...]:
+        """Each by itself."""
+        return (self.kind, self.key)
+
+    @property
+    def expected_s(self) -> float:
+        """By the number of windows, and most of the epochs."""
+        n_windows = 12 * series(self.dataset).rows_a_month
+        return 0.7 * self.epochs * n_windows * S_A_WINDOW[self.architecture]
+
+    @classmethod
+    def compute(
+        cls, runs: Sequence[ForecastRun], workplace: Workplace
+    ) -> list[Outcome]:
+        """Train and judge each."""
+        kept: Sequence[Checkpoint | None] = workplace.checkpoints
+        kept = kept or [None] * len(runs)
+        return [
+            _computed(run, workplace, checkpoint)
+            for run, checkpoint in zip(runs, kept, strict=True)
+        ]
+
+
+class Objective(ABC):
+    """What a forecaster is trained for, and how its outputs are read."""
+
+    @abstractmethod
+    def head(self, n_features: int) -> nn.Module:
+        """Return the last layer."""
+
+    @abstractmethod
+    def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
+        """Return the mean loss over all windows and steps."""
+
+    @abstractmethod
+    def predict(self, outputs: Tensor) -> Tensor:
+        """Return the forecast numbers: (b, n_steps, ...) -> (b, n_steps)."""
+
+    def distribution(self, outputs: Tensor) -> Histogram | None:  # noqa: ARG002
+        """Return the forecast distributions, if there are any."""
+        return None
+
+
+class Numbers(Objective):
+    """The squared error of one number a step."""
+
+    def __init__(self, n_steps: int) -> None:
+        self.n_steps = n_steps
+
+    def head(self, n_features: int) -> nn.Module:
+        """Return one output a step."""
+        return nn.Linear(n_features, self.n_steps)
+
+    def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
+        """Return the mean squared error."""
+        return F.mse_loss(outputs, y)
+
+    def predict(self, outputs: Tensor) -> Tensor:
+        """Return the outputs."""
+        return outputs
+
+
+class Histograms(Objective):
+    """The histogram loss of one histogram a step, all over the same bins."""
+
+    def __init__(self, n_steps: int, method: HLGauss, low: float, high: float) -> None:
+        self.n_steps = n_steps
+        self.bins: Bins = method.bins(low, high)
+        self._loss = HistogramLoss(self.bins, sigma_in_bins=method.sigma_in_bins)
+
+    def head(self, n_features: int) -> nn.Module:
+        """Return a row of logits a step."""
+        return HistogramHead(n_features, self.bins, n_targets=self.n_steps)
+
+    def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
+        """Return the mean histogram loss."""
+        loss: Tensor = self._loss(outputs, y)
+        return loss
+
+    def predict(self, outputs: Tensor) -> Tensor:
+        """Return the means."""
+        return self.distribution(outputs).mean
+
+    def distribution(self, outputs: Tensor) -> Histogram:
+        """Return the histograms."""
+        return Histogram(self.bins, logits=outputs)
+
+
+class Forecaster(nn.Module):
+    """A body and a head; see `ForecastRun.subtracts_last`."""
+
+    def __init__(self, body: nn.Module, head: nn.Module, *, subtracts_last: bool):
+        super().__init__()
+        self.body, self.head, self.subtracts_last = body, head, subtracts_last
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the outputs of the head: (b, n_inputs, c) -> (b, n_steps, ...)."""
+        if self.subtracts_last:
+            x = x - x[:, -1:]
+        outputs: Tensor = self.head(self.body(x))
+        return outputs
+
+
+def _computed(
+    run: ForecastRun, workplace: Workplace, checkpoint: Checkpoint | None
+) -> Outcome:
+    facts = series(run.dataset)
+    table = facts.load(workplace.data_dir)
+    parts = windows_of(facts, table, run.n_inputs, run.n_steps)
+    with torch.random.fork_rng(devices=[]):
+        training = _Training(run, parts, checkpoint)
+        diverged_at = training.run_all(workplace)
+    if diverged_at is not None:
+        return Outcome({}, training.curves, diverged_at, table.sha256)
+    found, curves = training.judged(parts["test"])
+    told = {"epochs": training.epoch, "best epoch": training.best_epoch}
+    return Outcome(found | told, curves | training.curves, data_sha256=table.sha256)
+
+
+class _Training:
+    """A forecaster in training; where it is can be kept after any batch."""
+
+    def __init__(
+        self,
+        run: ForecastRun,
+        parts: Mapping[str, Windows],
+        checkpoint: Checkpoint | None,
+    ) -> None:
+        self.run, self.parts, self.checkpoint = run, parts, checkpoint
+        self.objective = _objective(run, parts["train"])
+        torch.manual_seed(seed_of(run.seed, "body", run.architecture))
+        body = BODIES[run.architecture](parts["train"].values.shape[1], run.n_inputs)
+        torch.manual_seed(seed_of(run.seed, "head", run.architecture))
+        head = self.objective.head(int(body.n_features))  # type: ignore[arg-type]
+        self.network = Forecaster(body, head, subtracts_last=run.subtracts_last)
+        self.optimizer = torch.optim.AdamW(
+            self.network.parameters(),
+            lr=run.learning_rate,
+            weight_decay=run.weight_decay,
+            fused=True,
+        )
+        self.epoch, self.batch, self.total = 0, 0, 0.0  # done; the loss of this epoch
+        self.best_epoch, self.best_loss = 0, math.inf
+        self.best = copy.deepcopy(self.network.state_dict())
+        self.curves: dict[str, list[float]] = {"train loss": [], "validation loss": []}
+        self._restore()
+
+    @property
+    def n_batches(self) -> int:
+        return -(-len(self.parts["train"]) // self.run.batch_size)
+
+    def run_all(self, workplace: Workplace) -> int | None:
+        """Train to the end, and put the best weights back.
+
+        Returns
+        -------
+        int or None
+            The epoch in which the loss left the finite numbers.
+        """
+        run = self.run
+        while self.epoch < run.epochs and self.epoch - self.best_epoch < run.patience:
+            if not self._train_epoch(workplace):
+                return self.epoch + 1
+            self.epoch, self.batch = self.epoch + 1, 0
+            self._compare()
+        self.network.load_state_dict(self.best)
+        return None
+
+    def _train_epoch(self, workplace: Workplace) -> bool:
+        """Train the rest of an epoch; return whether the loss stayed finite."""
+        run, train = self.run, self.parts["train"]
+        number = self.epoch + 1
+        order = torch.randperm(
+            len(train), generator=stream(run.seed, "order", number)
+        ).split(run.batch_size)
+        self.network.train()
+        for index in order[self.batch :]:
+            # Of its own for each batch, so that one can go on from any.
+            torch.manual_seed(seed_of(run.seed, "dropout", number, self.batch))
+            outputs = self.network(train.inputs(index))
+            loss = self.objective.loss(outputs, _targets(run, train, index))
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+            self.total += loss.item()
+            if not math.isfinite(self.total):
+                return False
+            self.batch += 1
+            if self.checkpoint is not None and self.checkpoint.is_due():
+                self.checkpoint.save(*self._state())
+            share = (self.epoch + self.batch / self.n_batches) / run.epochs
+            workplace.report(share)
+        return True
+
+    def _compare(self) -> None:
+        """Judge the network after an epoch, and keep it if it is the best."""
+        self.curves["train loss"].append(self.total / self.n_batches)
+        self.total = 0.0
+        rows = self.parts["validation"]
+        losses = [
+            self.objective.loss(outputs, _targets(self.run, rows, some)).item()
+            * len(outputs)
+            for some, outputs in self._outputs(rows)
+        ]
+        loss = math.fsum(losses) / len(rows)
+        self.curves["validation loss"].append(loss)
+        if loss < self.best_loss:
+            self.best_epoch, self.best_loss = self.epoch, loss
+            self.best = copy.deepcopy(self.network.state_dict())
+
+    @torch.no_grad()
+    def _outputs(self, rows: Windows) -> Iterator[tuple[slice, Tensor]]:
+        self.network.eval()
+        for start in range(0, len(rows), ROWS_AT_ONCE):
+            some = slice(start, min(start + ROWS_AT_ONCE, len(rows)))
+            yield some, self.network(rows.inputs(some))
+
+    @torch.no_grad()
+    def judged(self, rows: Windows) -> tuple[dict[str, float], dict[str, Any]]:
+        """Return the metrics on a part, and the error of each step ahead."""
+        run = self.run
+        sums: dict[str, Tensor] = {}
+        for some, outputs in self._outputs(rows):
+            y = _targets(run, rows, some).double()
+            error = self.objective.predict(outputs).double() - y
+            found = {"MSE": error.square(), "MAE": error.abs()}
+            spread = self.objective.distribution(outputs)
+            if spread is not None:
+                found["CRPS"] = metrics.crps(spread, y)
+                for level in COVERAGES:
+                    low, high = spread.interval(level)
+                    found[f"coverage {level:g}"] = ((low <= y) & (y <= high)).double()
+            for name, each in found.items():
+                total = each.double().sum(dim=0)  # (n_steps,)
+                sums[name] = sums[name] + total if name in sums else total
+        by_step = {name: each / len(rows) for name, each in sums.items()}
+        told = {f"test {name}": each.mean().item() for name, each in by_step.items()}
+        curves: dict[str, Any] = {
+            f"{name} by step": _shown(each) for name, each in by_step.items()
+        }
+        if run.seed == SHOWN_SEED:
+            curves["forecasts"] = [self._shown(rows, i) for i in _some(len(rows))]
+        return told, curves
+
+    def _shown(self, rows: Windows, i: int) -> dict[str, Any]:
+        """Return a window for a figure: what was, what came, what was forecast."""
+        one = slice(i, i + 1)
+        outputs = self.network(rows.inputs(one))
+        last = rows.last(one) if self.run.subtracts_last else torch.zeros(1, 1)
+        told = {
+            "window": i,
+            "history": _shown(rows.inputs(one)[0, :, -1]),
+            "truth": _shown(rows.targets(one)[0]),
+            "mean": _shown((self.objective.predict(outputs) + last)[0]),
+        }
+        spread = self.objective.distribution(outputs)
+        if spread is not None:
+            quantiles = spread.quantiles(QUANTILES)[:, 0] + last  # (levels, n_steps)
+            told["quantiles"] = {
+                f"{level:g}": _shown(each)
+                for level, each in zip(QUANTILES, quantiles, strict=True)
+            }
+        return told
+
+    def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        tensors = {f"now.{k}": v for k, v in self.network.state_dict().items()}
+        tensors |= {f"best.{k}": v for k, v in self.best.items()}
+        for i, state in self.optimizer.state_dict()["state"].items():
+            tensors |= {f"adam.{i}.{k}": v for k, v in state.items()}
+        notes = {
+            "epoch": self.epoch + 1,  # that it is in, so that it is told from none
+            "batch": self.batch,
+            "total": self.total,
+            "best_epoch": self.best_epoch,
+            "best_loss": self.best_loss if self.best_epoch else None,
+            "curves": self.curves,
+        }
+        return {k: v.contiguous() for k, v in tensors.items()}, notes
+
+    def _restore(self) -> None:
+        found = None if self.checkpoint is None else self.checkpoint.load()
+        if found is None:
+            return
+        tensors, notes = found
+        self.network.load_state_dict(_under("now", tensors))
+        self.best = _under("best", tensors)
+        state = self.optimizer.state_dict()
+        by_parameter: dict[int, dict[str, Tensor]] = {}
+        for name, value in _under("adam", tensors).items():
+            i, _, key = name.partition(".")
+            by_parameter.setdefault(int(i), {})[key] = value
+        self.optimizer.load_state_dict({**state, "state": by_parameter})
+        self.epoch, self.batch = notes["epoch"] - 1, notes["batch"]
+        self.total, self.curves = notes["total"], notes["curves"]
+        self.best_epoch = notes["best_epoch"]
+        self.best_loss = math.inf if not self.best_epoch else notes["best_loss"]
+
+
+def _objective(run: ForecastRun, train: Windows) -> Objective:
+    if isinstance(run.method, L2):
+        return Numbers(run.n_steps)
+    y = _targets(run, train, slice(None)) if run.subtracts_last else train.y
+    return Histograms(run.n_steps, run.method, y.min().item(), y.max().item())
+
+
+def _targets(run: ForecastRun, rows: Windows, index: Tensor | slice) -> Tensor:
+    """Return what is forecast of some windows: y, or its distance from the last."""
+    y = rows.targets(index)
+    return y - rows.last(index) if run.subtracts_last else y
+
+
+def _under(folder: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return the tensors whose names begin with a word, without it."""
+    start = f"{folder}."
+    return {k.removeprefix(start): v for k, v in tensors.items() if k.startswith(start)}
+
+
+def _some(n: int) -> list[int]:
+    """Return numbers spread evenly over n."""
+    return [n * (2 * i + 1) // (2 * N_SHOWN) for i in range(N_SHOWN)]
+
+
+def _shown(values: Tensor) -> list[float]:
+    """Return values in four digits, enough for the eye."""
+    return [float(f"{value:.4g}") for value in values.tolist()]
