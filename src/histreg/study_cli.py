@@ -25,11 +25,10 @@ from histreg.files import whole
 from histreg.refusals import INTERRUPTED, leave, refusing
 from histreg.study import runner
 from histreg.study.catalogue import EXPERIMENTS, experiment, selected
-from histreg.study.datasets import DATASETS, dataset
+from histreg.study.datasets import DATASETS, SERIES, Source, source
 from histreg.study.executors import pool_of
 from histreg.study.runs import Record, Run
 from histreg.study.store import State, Store
-from histreg.study.tabular import TabularRun
 
 if TYPE_CHECKING:  # it is loaded by the commands that print
     from histreg.report.printed import PrintedTable
@@ -92,7 +91,8 @@ def list_(data_dir: DataDir = None, modules: Imports = None) -> None:
         shown.add_row(each.name, each.question, each.place, str(len(each.runs)))
     console.print(shown)
     shown = Table("name", "title", "rows", "features", "here", title="Data sets")
-    for data in DATASETS.values():
+    every: list[Source] = [*DATASETS.values(), *SERIES.values()]
+    for data in every:
         here = data.is_embedded or data.find(data_dir) is not None
         shown.add_row(
             data.name,
@@ -102,7 +102,7 @@ def list_(data_dir: DataDir = None, modules: Imports = None) -> None:
             "yes" if here else "no",
         )
     console.print(shown)
-    for data in DATASETS.values():
+    for data in every:
         console.print(f"[bold]{data.name}[/bold]: {escape(data.quirks)}", style="dim")
 
 
@@ -342,7 +342,7 @@ def claims(
     for name in names or []:
         check_choice("claim", name, CLAIMS)
     for name in _listed(datasets, "--datasets"):
-        check_choice("--datasets", name, DATASETS)
+        check_choice("--datasets", name, {**DATASETS, **SERIES})
     judged = [CLAIMS[name] for name in names or CLAIMS]
     wanted = dict.fromkeys(name for claim in judged for name in claim.experiments)
     runs: dict[Run, None] = {}
@@ -430,9 +430,9 @@ def _runs(
         # A name that none has would be left out without a word.
         if absent and there != {None}:
             raise ValueError(f"no run of {told} has the {facet} {', '.join(absent)}")
-    if epochs is not None and not any(isinstance(run, TabularRun) for run in found):
+    if epochs is not None and not any(hasattr(run, "epochs") for run in found):
         raise ValueError(
-            f"--epochs must be for networks on data sets, {told} has none of them"
+            f"--epochs must be for networks trained in epochs, {told} has none of them"
         )
     return tuple(found)
 
@@ -516,7 +516,7 @@ def _print_absent(
     console: Console, stacks: list[runner.Stack], data_dir: Path | None
 ) -> None:
     needed = {str(run.facet("dataset") or "") for stack in stacks for run in stack}
-    data = [dataset(name) for name in sorted(needed - {""})]
+    data = [source(name) for name in sorted(needed - {""})]
     absent = [
         each.name
         for each in data

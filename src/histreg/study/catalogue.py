@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from histreg._checks import check_choice, check_count
-from histreg.study.datasets import DATASETS
+from histreg.study.datasets import DATASETS, SERIES
+from histreg.study.forecasters import BODIES
+from histreg.study.forecasts import ForecastRun
 from histreg.study.measurements import Measurement
 from histreg.study.methods import (
     L1,
@@ -72,6 +74,8 @@ CORRUPTED = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 RATES = (3e-4, 1e-3, 3e-3, 1e-2)
 TUNED = (L2(), L1(), MDN(2), MDN(4), HLGauss())
 """The losses whose learning rates are tuned; components of MDN with them."""
+
+FORECAST_HL = HLGauss(sigma_in_bins=2.0, padding_in_bins=6.0)
 
 SINE_RATES = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 SINE_SEEDS = (0, 1, 2, 3, 4)
@@ -153,6 +157,17 @@ def at_rates(
     """Return the runs of methods at learning rates, on validation and test rows."""
     usual = tabular(methods, part="validation") + tabular(methods)
     return tuple(replace(run, learning_rate=rate) for rate in rates for run in usual)
+
+
+def forecasts(*, subtracts_last: bool = False) -> tuple[ForecastRun, ...]:
+    """Return the runs of both losses with each sequence model on each series."""
+    return tuple(
+        ForecastRun(name, body, method, seed, subtracts_last=subtracts_last)
+        for name in SERIES
+        for body in BODIES
+        for method in (L2(), FORECAST_HL)
+        for seed in SEEDS
+    )
 
 
 def sines(
@@ -337,6 +352,23 @@ EXPERIMENTS = {
             at_rates(TUNED),
         ),
         Experiment(
+            "forecasts",
+            "Forecasts of series",
+            "Tables 4 and 6",
+            "Does the advantage carry over to sequence models?",
+            (*(Measurement("naive", name) for name in SERIES), *forecasts()),
+        ),
+        Experiment(
+            "forecasts-of-change",
+            "Forecasts of the change from the last value",
+            "not in it",
+            "Does a histogram still help where the level is not what fails?",
+            (
+                *(Measurement("naive", name) for name in SERIES),
+                *forecasts(subtracts_last=True),
+            ),
+        ),
+        Experiment(
             "targets",
             "Targets of the data sets",
             "Figure 14 and Table 5",
@@ -393,10 +425,10 @@ def selected(
     methods : collection of str
     seeds : collection of int
     epochs : int, optional
-        Instead of the protocol's, for the networks on data sets.
+        Instead of the protocol's, for networks that are trained in epochs.
     """
     for name in datasets:
-        check_choice("--datasets", name, DATASETS)
+        check_choice("--datasets", name, {**DATASETS, **SERIES})
     for name in methods:
         check_choice("--methods", name, METHODS)
     if epochs is not None:
@@ -409,8 +441,8 @@ def selected(
             continue
         if seeds and run.facet("seed") not in (None, *seeds):
             continue
-        if epochs is not None and isinstance(run, TabularRun) and run.hidden:
-            run = replace(run, epochs=epochs)
+        if epochs is not None:
+            run = run.for_epochs(epochs)
         chosen.append(run)
     return tuple(chosen)
 

@@ -96,6 +96,10 @@ class ForecastRun(Run):
         """Return the same on another series."""
         return replace(self, dataset=series(dataset).name)
 
+    def for_epochs(self, epochs: int) -> ForecastRun:
+        """Return the same with another number of epochs, at most."""
+        return replace(self, epochs=epochs)
+
     @property
     def folder(self) -> tuple[str, ...]:
         """The series, then the architecture."""

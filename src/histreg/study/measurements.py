@@ -12,13 +12,15 @@ from torch import Tensor
 from histreg import targets, theory
 from histreg._checks import check_choice
 from histreg.bins import Bins
-from histreg.study.datasets import dataset
+from histreg.study.datasets import dataset, series
 from histreg.study.methods import HLGauss, HLOneBin
 from histreg.study.runs import Outcome, Run, Workplace
 from histreg.study.theorems import theorems
+from histreg.study.windows import windows_of
 
 SIGMAS_IN_BINS = tuple(2.0**power for power in range(-6, 5))
 N_BARS = 30
+N_SEEN, N_AHEAD = 96, 96  # moments, as forecasters see and forecast
 N_DISCRETIZED, N_TRUNCATED = 10_001, 100_001  # places of y in Figure 13
 
 
@@ -223,10 +225,34 @@ def _crossing() -> Tensor:
     return divergence
 
 
+def naive_forecasts(name: str, workplace: Workplace) -> Outcome:
+    """Return the errors of forecasts that learn nothing, on the test part of a series.
+
+    To repeat the last value, the mean of what is seen, and 0, the mean of train.
+    """
+    facts = series(name)
+    table = facts.load(workplace.data_dir)
+    rows = windows_of(facts, table, N_SEEN, N_AHEAD)["test"]
+    everything = slice(None)
+    y = rows.targets(everything).double()
+    forecasts = {
+        "last value": rows.last(everything).double(),
+        "mean of inputs": rows.inputs(everything)[..., -1].double().mean(1, True),
+        "zero": torch.zeros(1, 1, dtype=torch.float64),
+    }
+    told = {}
+    for how, forecast in forecasts.items():
+        error = forecast - y
+        told[f"{how}, test MSE"] = error.square().mean().item()
+        told[f"{how}, test MAE"] = error.abs().mean().item()
+    return Outcome(told, data_sha256=table.sha256)
+
+
 MEASUREMENTS: dict[str, Callable[[str, Workplace], Outcome]] = {
     "label-bias": label_bias,
     "targets": target_histogram,
     "bias": bias_simulation,
     "bound": bound_example,
+    "naive": naive_forecasts,
     "theorems": theorems,
 }

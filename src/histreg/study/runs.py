@@ -107,6 +107,10 @@ class Run(ABC):
         """Return the same on another data set; itself if it is on none."""
         return self
 
+    def for_epochs(self, epochs: int) -> Run:  # noqa: ARG002
+        """Return the same with another number of epochs; itself if it has none."""
+        return self
+
     def to_json(self) -> dict[str, Any]:
         """Return all fields as JSON has them."""
         return {"kind": self.kind, **_described(self)}

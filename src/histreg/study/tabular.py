@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -139,6 +139,10 @@ class TabularRun(Run):
             if getattr(self, each.name) != getattr(usual, each.name)
         }
         return TabularRun.of(dataset, self.method, self.seed, **changes)
+
+    def for_epochs(self, epochs: int) -> TabularRun:
+        """Return the same with another number of epochs, if it is of a network."""
+        return replace(self, epochs=epochs) if self.hidden else self
 
     @property
     def folder(self) -> tuple[str, ...]:
