@@ -190,9 +190,9 @@ def test_the_shifted_grid_is_not_compared_with_the_papers():
 )
 def test_the_paper_has_a_number_of_the_same_thing_only(method, is_there):
     for dataset in ("ct", "song", "bike", "pole"):
-        found = in_paper(Setting(TabularRun.of(dataset, method, 0)), "test MAE")
+        found = in_paper(Setting((), TabularRun.of(dataset, method, 0)), "test MAE")
         assert (found is not None) == is_there
-    assert in_paper(Setting(TabularRun.of("diabetes", method, 0)), "test MAE") is None
+    assert in_paper(Setting((), TabularRun.of("diabetes", method, 0)), "test MAE") is None
 
 
 def test_the_papers_softmax_stands_after_the_losses_that_it_may_have_been():
@@ -263,7 +263,7 @@ def test_exchanged_bodies_stand_by_loss_and_column_beside_table_9():
 
 def test_a_body_of_another_donor_is_none_of_the_papers():
     records = tabular_records("pole", L2(), [1.0], changes={"donor": L1()})
-    assert in_paper(Setting(records[0].run, records), "test MAE") is None
+    assert in_paper(Setting(records, records[0].run), "test MAE") is None
 
 
 def test_other_epochs_are_told_after_the_column_and_not_compared():

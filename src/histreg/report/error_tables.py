@@ -95,7 +95,7 @@ def representation(
 def column_label(setting: Setting) -> str:
     """Return a label as of Table 3, such as ``l2 [Fixed]``."""
     method = setting.method.label
-    own = Setting(with_own_body(setting.run), setting.records)
+    own = Setting(setting.records, with_own_body(setting.run))
     return f"{method} [{column_of(setting.run)}]{own.label.removeprefix(method)}"
 
 
@@ -217,7 +217,7 @@ def _rates_table(
     )
     counts = {each.n for column in columns for each in column if each is not None}
     notes = [
-        f"Mean ± standard error over {_seeds(counts)}.",
+        f"Mean ± standard error over {seeds_of(counts)}.",
         f"Rate, of {', '.join(f'{each:g}' for each in grid)}, and components of "
         "lowest MAE on a fifth of the training rows that was not learnt from; then "
         f"trained on all of them. At {PAPER_RATE:g}, the paper's rate for all, "
@@ -277,7 +277,7 @@ def _errors_tables(
         if likely and has_paper:
             rows.insert(likely[-1], _unmatched(name, metrics))
         data = dataset(name)
-        notes = [f"Mean ± standard error over {_seeds(counts)}."]
+        notes = [f"Mean ± standard error over {seeds_of(counts)}."]
         if has_paper:
             notes.append(
                 "Apart: ours minus the paper's in joint standard errors, marked * "
@@ -307,7 +307,7 @@ def _label(setting: Setting, most: int, label: Label) -> str:
     """Return a label, which tells of seeds that others have."""
     n_seeds = max((each.n for each in setting.estimates.values()), default=0)
     is_short = n_seeds + setting.n_diverged < most
-    return label(setting) + (f", {_seeds({n_seeds})}" if is_short else "")
+    return label(setting) + (f", {seeds_of({n_seeds})}" if is_short else "")
 
 
 def _cells(
@@ -320,7 +320,7 @@ def _cells(
         cells.append("diverged" if ours is None else shown(ours))
         if has_paper:
             cells.append("" if paper is None else shown(paper))
-            cells.append("" if paper is None or ours is None else _apart(ours, paper))
+            cells.append("" if paper is None or ours is None else apart_of(ours, paper))
     return tuple(cells)
 
 
@@ -346,14 +346,16 @@ def shown(estimate: Estimate) -> str:
     return f"{estimate.mean:.3f} ± {estimate.se:.3f}"
 
 
-def _apart(ours: Estimate, paper: Estimate) -> str:
+def apart_of(ours: Estimate, paper: Estimate) -> str:
+    """Return how far apart two estimates are, marked if far; nothing if unknown."""
     apart = ours.apart(paper)
     if math.isnan(apart):
         return ""
     return f"{apart:+.1f}" + ("*" if abs(apart) > FAR_APART else "")
 
 
-def _seeds(counts: set[int]) -> str:
+def seeds_of(counts: set[int]) -> str:
+    """Return how many seeds there are, in words."""
     few, many = min(counts, default=0), max(counts, default=0)
     told = f"{many}" if few == many else f"{few} to {many}"
     return f"{told} seed" if few == many == 1 else f"{told} seeds"

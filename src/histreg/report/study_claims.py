@@ -15,7 +15,7 @@ from histreg.study.claims import (
     decided_on,
     verdict_of,
 )
-from histreg.study.datasets import dataset
+from histreg.study.datasets import source
 
 
 def scoreboard(claims: Iterable[Claim], evidence: Evidence) -> PrintedTable:
@@ -68,7 +68,7 @@ def _instead(evidence: Evidence) -> list[str]:
     """Return a note on evidence that is not the paper's data sets and epochs."""
     told = []
     if evidence.datasets != DATA:
-        told.append(", ".join(dataset(name).title for name in evidence.datasets))
+        told.append(", ".join(source(name).title for name in evidence.datasets))
     if evidence.epochs is not None:
         told.append(f"networks trained for {evidence.epochs} epochs")
     return [f"Judged by {' and '.join(told)} instead of the paper's."] if told else []
@@ -80,5 +80,5 @@ def _nothing_on(findings: Iterable[Finding]) -> list[str]:
     told = []
     for name, n in left.items():
         parts = "1 part" if n == 1 else f"{n} parts"
-        told.append(f"{dataset(name).title} ({parts})" if name else parts)
+        told.append(f"{source(name).title} ({parts})" if name else parts)
     return [f"Not run: {', '.join(told)}."] if told else []

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from histreg._checks import check_choice
 from histreg.report import (
     error_figures,
+    forecast_figures,
     measurement_figures,
     probe_figures,
     sweep_figures,
@@ -46,6 +47,8 @@ FIGURES: dict[str, Callable[[Sequence[Record]], Figure]] = {
     "training": probe_figures.training,
     "sensitivity": probe_figures.sensitivity,
     "rates": sweep_figures.rates,
+    "forecasts": forecast_figures.forecasts,
+    "forecasts-of-change": forecast_figures.forecasts,
     "targets": measurement_figures.targets,
     "bias": measurement_figures.bias,
     "bound": measurement_figures.bound,

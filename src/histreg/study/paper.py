@@ -11,6 +11,9 @@ from histreg.study.statistics import Estimate
 
 TABLES = ("overall", "discretisation_appendix", "representation")
 """The tables of the common protocol; where two have a number, it is the same."""
+FORECAST_TABLES = ("ett_mse", "ett_mae")
+HALF_INTERVAL = 2.7764451051977987
+"""Of 95 %, in standard errors: Student's with four degrees of freedom."""
 
 
 @functools.cache
@@ -43,6 +46,33 @@ def published(dataset: str, method: str, metric: str) -> Estimate | None:
     """
     data = DATASETS.get(dataset)
     return None if data is None else _published().get((data.title, method, metric))
+
+
+@functools.cache
+def _published_forecasts() -> dict[tuple[str, str, str, str], Estimate]:
+    found: dict[tuple[str, str, str, str], Estimate] = {}
+    text = files("histreg.study").joinpath("paper_results.csv").read_text()
+    for row in csv.DictReader(text.splitlines()):
+        if row["table"] in FORECAST_TABLES:
+            metric = f"{row['split']} {row['metric']}"
+            place = (row["dataset"], row["architecture"], row["method"], metric)
+            # They have the half of a 95 % interval, which is Student's of five seeds.
+            se = float(row["error"]) / HALF_INTERVAL
+            found[place] = Estimate(float(row["mean"]), se, 5)
+    return found
+
+
+def published_forecast(
+    series: str, architecture: str, method: str, metric: str
+) -> Estimate | None:
+    """Return the paper's mean and standard error of a forecaster, if it has them.
+
+    Examples
+    --------
+    >>> published_forecast("ETTh1", "Linear", "l2", "test MSE").mean
+    0.07105
+    """
+    return _published_forecasts().get((series, architecture, method, metric))
 
 
 def published_data() -> dict[str, dict[str, str]]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from histreg.study.forecasts import ForecastRun
 from histreg.study.methods import Method
 from histreg.study.runs import Record
 from histreg.study.tabular import TabularRun
@@ -62,34 +63,10 @@ class Estimate:
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
-    """A run over its seeds.
+class Seeds:
+    """The records of a run, one for each seed."""
 
-    Parameters
-    ----------
-    run : TabularRun
-        Of seed 0, which stands for all.
-    records : sequence of Record
-        One for each seed.
-    """
-
-    run: TabularRun
-    records: Sequence[Record] = ()
-
-    @property
-    def dataset(self) -> str:
-        """The name of the data set."""
-        return self.run.dataset
-
-    @property
-    def method(self) -> Method:
-        """The method."""
-        return self.run.method
-
-    @property
-    def changes(self) -> str:
-        """What differs from the protocol of the data set, such as the epochs."""
-        return ", ".join(self.run.changes)
+    records: Sequence[Record]
 
     @property
     def n_diverged(self) -> int:
@@ -126,12 +103,59 @@ class Setting:
         )
         return {name: Estimate.of(self.values(name).values()) for name in names}
 
+
+@dataclass(frozen=True, eq=False)
+class Setting(Seeds):
+    """A method on a data set over its seeds.
+
+    Parameters
+    ----------
+    run : TabularRun
+        Of seed 0, which stands for all.
+    """
+
+    run: TabularRun
+
+    @property
+    def dataset(self) -> str:
+        """The name of the data set."""
+        return self.run.dataset
+
+    @property
+    def method(self) -> Method:
+        """The method."""
+        return self.run.method
+
+    @property
+    def changes(self) -> str:
+        """What differs from the protocol of the data set, such as the epochs."""
+        return ", ".join(self.run.changes)
+
     @property
     def label(self) -> str:
         """The method, what differs from the protocol, and what went wrong."""
         told = [self.method.label, self.changes]
         told.append(f"{self.n_diverged} diverged" if self.n_diverged else "")
         return ", ".join(part for part in told if part)
+
+
+@dataclass(frozen=True, eq=False)
+class ForecastSetting(Seeds):
+    """A loss with a sequence model on a series over its seeds.
+
+    Parameters
+    ----------
+    run : ForecastRun
+        Of seed 0, which stands for all.
+    """
+
+    run: ForecastRun
+
+    @property
+    def label(self) -> str:
+        """The model, the loss, and what went wrong."""
+        told = f"{self.run.architecture}, {self.run.method.name}"
+        return f"{told}, {self.n_diverged} diverged" if self.n_diverged else told
 
 
 def settings_of(records: Iterable[Record], *, part: str = "test") -> list[Setting]:
@@ -141,7 +165,16 @@ def settings_of(records: Iterable[Record], *, part: str = "test") -> list[Settin
         run = record.run
         if isinstance(run, TabularRun) and run.part == part:
             groups.setdefault(replace(run, seed=0), []).append(record)
-    return [Setting(run, group) for run, group in groups.items()]
+    return [Setting(group, run) for run, group in groups.items()]
+
+
+def forecast_settings(records: Iterable[Record]) -> list[ForecastSetting]:
+    """Return what records say of each model and loss, in the order of appearance."""
+    groups: dict[ForecastRun, list[Record]] = {}
+    for record in records:
+        if isinstance(record.run, ForecastRun):
+            groups.setdefault(replace(record.run, seed=0), []).append(record)
+    return [ForecastSetting(group, run) for run, group in groups.items()]
 
 
 def of_tuned_method(setting: Setting) -> Hashable:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import chain
 
 from histreg.study.claims import (
+    forecasts,
     optimisation,
     overall,
     representation,
@@ -29,6 +30,7 @@ SUBJECTS = (
     representation,
     optimisation,
     robustness,
+    forecasts,
     theory,
 )
 

@@ -11,11 +11,17 @@ from typing import Any
 
 from histreg.study.catalogue import DATA, GRIDS, SEEDS
 from histreg.study.comparisons import LEVEL, Comparison
-from histreg.study.datasets import dataset
+from histreg.study.datasets import SERIES, source
+from histreg.study.forecasts import ForecastRun
 from histreg.study.measurements import Measurement
-from histreg.study.methods import Method
+from histreg.study.methods import L2, HLGauss, Method
 from histreg.study.runs import Record, Run
-from histreg.study.statistics import Setting, settings_of, validated_settings
+from histreg.study.statistics import (
+    Setting,
+    forecast_settings,
+    settings_of,
+    validated_settings,
+)
 from histreg.study.tabular import TabularRun
 
 ENOUGH = math.ceil(-math.log2(LEVEL))
@@ -168,6 +174,24 @@ class Evidence:
         wanted = Measurement(what, name)
         return next((each for each in self.records if each.run == wanted), None)
 
+    @property
+    def series(self) -> tuple[str, ...]:
+        """The series looked at: all, unless data sets were asked for."""
+        if self.datasets == DATA:
+            return tuple(SERIES)
+        return tuple(name for name in self.datasets if name in SERIES)
+
+    def forecasts(
+        self, name: str, architecture: str, method: L2 | HLGauss, metric: str
+    ) -> BySeed:
+        """Return a metric of a forecaster by seed; nothing if there is no such run."""
+        changes = {} if self.epochs is None else {"epochs": self.epochs}
+        wanted = ForecastRun(name, architecture, method, 0, **changes)
+        for each in forecast_settings(self.records):
+            if each.run == wanted:
+                return each.values(metric)
+        return {}
+
     def chosen(self, name: str, method: str, metric: str = "test MAE") -> BySeed:
         """Return a metric of a tuned method, its setting chosen on validation rows.
 
@@ -214,7 +238,7 @@ def on(name: str, finding: Finding) -> Finding:
 
 def title(name: str) -> str:
     """Return what a person calls a data set."""
-    return dataset(name).title
+    return source(name).title
 
 
 def lower(part: str, a: BySeed, b: BySeed) -> Finding:
