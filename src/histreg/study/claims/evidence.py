@@ -185,8 +185,9 @@ class Evidence:
         self, name: str, architecture: str, method: L2 | HLGauss, metric: str
     ) -> BySeed:
         """Return a metric of a forecaster by seed; nothing if there is no such run."""
-        changes = {} if self.epochs is None else {"epochs": self.epochs}
-        wanted = ForecastRun(name, architecture, method, 0, **changes)
+        wanted = ForecastRun(name, architecture, method, 0)
+        if self.epochs is not None:
+            wanted = wanted.for_epochs(self.epochs)
         for each in forecast_settings(self.records):
             if each.run == wanted:
                 return each.values(metric)

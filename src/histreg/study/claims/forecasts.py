@@ -135,8 +135,8 @@ CLAIMS = (
         "K35",
         "(Ours.) The linear model with l2 is the best of all; no recurrent network and "
         "no transformer, with either loss, is better than the mean of its inputs.",
-        "Linear with l2 below every other in test MSE; the 95 % interval of the others' "
-        "test MSE, but for linear, above that of the mean of the 96 inputs.",
+        "Linear with l2 below every other in test MSE; the 95 % interval of the test "
+        "MSE of those that are not linear above that of the mean of the 96 inputs.",
         ("forecasts",),
         together(_linear_is_best, _loses_to_mean),
     ),
