@@ -360,7 +360,7 @@ EXPERIMENTS = {
         Experiment(
             "theorems",
             "Theorems as numbers",
-            "Sections 2 to 4 and appendices",
+            "Sections 2 and 3, Appendices A to C",
             "Do the paper's propositions and formulas hold, to rounding, of this code?",
             (Measurement("theorems"),),
         ),
