@@ -15,7 +15,11 @@ from histreg.study.methods import METHODS
 from histreg.study_cli import app as study_app
 
 ROOT = Path(__file__).parents[1]
-PAGES = ["README.md", "CONTRIBUTING.md", "docs/study.md", "docs/paper.md"]
+PAGES = [
+    "README.md",
+    "CONTRIBUTING.md",
+    *(f"docs/{name}.md" for name in ("study", "paper", "analysis", "claims")),
+]
 
 
 def blocks(page: str, language: str) -> list[str]:
