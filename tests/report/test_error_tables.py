@@ -192,7 +192,9 @@ def test_the_paper_has_a_number_of_the_same_thing_only(method, is_there):
     for dataset in ("ct", "song", "bike", "pole"):
         found = in_paper(Setting((), TabularRun.of(dataset, method, 0)), "test MAE")
         assert (found is not None) == is_there
-    assert in_paper(Setting((), TabularRun.of("diabetes", method, 0)), "test MAE") is None
+    assert (
+        in_paper(Setting((), TabularRun.of("diabetes", method, 0)), "test MAE") is None
+    )
 
 
 def test_the_papers_softmax_stands_after_the_losses_that_it_may_have_been():

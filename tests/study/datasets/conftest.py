@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from histreg.study.datasets import Table, dataset
+from histreg.study.datasets import Table, source
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 # Read on import, before `cache` hides it.
@@ -20,7 +20,7 @@ def cache(tmp_path, monkeypatch) -> Path:
     folder = tmp_path / "cache" / "histreg"
     monkeypatch.delenv("HISTREG_DATA", raising=False)
     # Not by its dotted name, which is also that of a function.
-    module = import_module("histreg.study.datasets.dataset")
+    module = import_module("histreg.study.datasets.source")
     monkeypatch.setattr(module, "cache_folder", lambda: folder)
     return folder
 
@@ -30,7 +30,7 @@ def real():
     """Return a function that gives the table of a real file, or skips the test."""
 
     def load(name: str) -> Table:
-        data = dataset(name)
+        data = source(name)
         if not DATA.is_dir() or data.find(DATA) is None:
             pytest.skip(f"needs {data.files[0]} in the folder of HISTREG_DATA")
         return data.load(DATA)
