@@ -2,10 +2,11 @@
 
 import pytest
 import torch
+import torch.nn.functional as F
 from safetensors.torch import load, save
 from torch import nn
 
-from histreg import Bins, Histogram, HistogramHead, HistogramLoss
+from histreg import Bins, Histogram, HistogramHead, HistogramLoss, metrics
 from tests.registries import BINS
 
 SHAPES = [(4,), (5, 4), (2, 3, 4)]
@@ -46,6 +47,65 @@ def test_several_targets_that_share_their_bins(shape):
     assert d.batch_shape == (*shape[:-1], 7)
     y = torch.zeros(*shape[:-1], 7)
     assert HistogramLoss(BINS["even"])(head(features), y).isfinite()
+
+
+def of_each_step(head, features, n_steps):
+    """Return the logits of a forecast step by step, by its weights: h times (b, k)."""
+    k = head.n_bins
+    for t in range(n_steps):
+        of_step = slice(None) if head.n_targets is None else slice(t * k, t * k + k)
+        seen = features[:, t] if head.n_targets is None else features
+        yield F.linear(seen, head.linear.weight[of_step], head.linear.bias[of_step])
+
+
+@pytest.mark.parametrize(
+    ("n_targets", "shape"),
+    [(None, (5, 7, 4)), (7, (5, 4))],
+    ids=["features of each step", "one vector a window"],
+)
+def test_a_forecast_is_what_a_loop_over_its_steps_gives(n_targets, shape, generator):
+    bins = Bins.around(0.0, 10.0, n_bins=30)
+    head = HistogramHead(4, bins, n_targets=n_targets, dtype=torch.float64)
+    features = torch.randn(shape, dtype=torch.float64, generator=generator)
+    y = torch.rand(5, 7, dtype=torch.float64, generator=generator) * 10
+    d, loss = head.distribution(features), HistogramLoss(bins)(head(features), y)
+    assert isinstance(d, Histogram) and d.batch_shape == (5, 7)
+
+    steps = [
+        (Histogram(bins, logits=logits), y[:, t], logits)
+        for t, logits in enumerate(of_each_step(head, features, 7))
+    ]
+    readings = {
+        "mean": (d.mean, [s.mean for s, _, _ in steps]),
+        "quantiles": (
+            d.quantiles([0.1, 0.5, 0.9]),  # (3, 5, 7)
+            [s.quantiles([0.1, 0.5, 0.9]) for s, _, _ in steps],
+        ),
+        "crps": (metrics.crps(d, y), [metrics.crps(s, at) for s, at, _ in steps]),
+        "covered": (
+            metrics.covered(*d.interval(0.9), y),
+            [metrics.covered(*s.interval(0.9), at) for s, at, _ in steps],
+        ),
+    }
+    for name, (at_once, by_step) in readings.items():
+        expected = torch.stack(by_step, dim=-1)
+        torch.testing.assert_close(at_once, expected, msg=lambda m, n=name: f"{n}: {m}")
+
+    by_loop = sum(HistogramLoss(bins)(logits, at) for _, at, logits in steps) / 7
+    torch.testing.assert_close(loss, by_loop)
+    parameters = list(head.parameters())
+    for gradient, expected in zip(
+        torch.autograd.grad(loss, parameters),
+        torch.autograd.grad(by_loop, parameters),
+        strict=True,
+    ):
+        torch.testing.assert_close(gradient, expected)
+
+
+def test_features_of_each_step_for_a_head_of_all_steps_are_refused_by_the_loss():
+    head = HistogramHead(4, BINS["even"], n_targets=7)
+    with pytest.raises(ValueError, match=r"y must have shape \(5, 7, 7\)"):
+        HistogramLoss(BINS["even"])(head(torch.randn(5, 7, 4)), torch.rand(5, 7))
 
 
 @pytest.mark.parametrize("bins", BINS.values(), ids=BINS)

@@ -35,6 +35,11 @@ class HistogramHead(nn.Module):
     -----
     The bins are part of the ``state_dict``, as a float64 tensor.
 
+    For a forecast of h steps, features (b, h, d) of each step give logits (b, h, k) by
+    weights that the steps share; one vector (b, d) for the whole window gives logits of
+    the same shape with ``n_targets=h``, by weights of each step's own. Either way y is
+    (b, h).
+
     Examples
     --------
     >>> head = HistogramHead(16, Bins.uniform(0.0, 10.0, 50), zero_init=True)
