@@ -81,9 +81,8 @@ def draw_density(
 ) -> None:
     """Draw the predicted density over x, its mean and its 90 % interval."""
     lower, upper = d.interval(0.9)
-    ax.pcolormesh(
-        x, d.bins.borders, d.probs.T[:, :-1], cmap="Blues", vmax=0.12, rasterized=True
-    )
+    grid = (x.numpy(), d.bins.borders.numpy(), d.probs.T[:, :-1].numpy())
+    ax.pcolormesh(*grid, cmap="Blues", vmax=0.12, rasterized=True)
     ax.scatter(*data, s=2, color="black", alpha=0.25, label="test data")
     ax.plot(x, d.mean, color="tab:red", label="mean")
     ax.plot(x, lower, color="tab:red", ls=":", label="90 % interval")

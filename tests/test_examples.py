@@ -1,0 +1,43 @@
+"""The examples: they run from any folder, and what they print is true."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+def printed(name: str, folder: Path) -> str:
+    """Return what an example prints, run as a user does."""
+    result = subprocess.run(
+        [sys.executable, "-W", "error", str(EXAMPLES / name)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout
+
+
+def test_the_forecaster_is_better_than_the_last_value_and_knows_how_sure_it_is(
+    tmp_path,
+):
+    numbers = re.findall(r"\d\.\d\d", printed("forecaster.py", tmp_path))
+    error, of_last, covered = map(float, numbers)
+    # The noise is 0.4 on average, whose mean size is 0.4 sqrt(2 / pi) = 0.32.
+    assert error < 0.35 < 0.8 < of_last
+    assert 0.87 < covered < 0.97
+
+
+def test_the_forecaster_fits_on_a_screen():
+    assert len((EXAMPLES / "forecaster.py").read_text().splitlines()) < 40
+
+
+@pytest.mark.slow
+def test_the_network_draws_its_picture(tmp_path):
+    assert "picture" in printed("network.py", tmp_path)
+    assert (tmp_path / "build" / "network.png").stat().st_size > 0
