@@ -13,7 +13,7 @@ from torch import nn
 from histreg import HistogramHead, HistogramLoss
 from histreg.study import datasets
 from histreg.study.datasets import SERIES, Table
-from histreg.study.forecasts import ForecastRun, Histograms, Numbers
+from histreg.study.forecasts import ForecastRun, ForecastTraining, Histograms, Numbers
 from histreg.study.methods import L2, HLGauss
 from histreg.study.streams import seed_of, stream
 from histreg.study.windows import windows_of
@@ -173,11 +173,9 @@ def test_errors_by_step_average_to_the_metric():
 
 
 def test_bodies_of_both_losses_start_alike():
-    from histreg.study.forecasts import _Training
-
     rows = windows_of(MADE, MADE.load(), 8, 4)
     bodies = [
-        _Training(run_of(method, "LSTM"), rows, None).network.body.state_dict()
+        ForecastTraining(run_of(method, "LSTM"), rows, None).network.body.state_dict()
         for method in (L2(), HL)
     ]
     for name, weights in bodies[0].items():

@@ -229,7 +229,7 @@ def _computed(
     table = facts.load(workplace.data_dir)
     parts = windows_of(facts, table, run.n_inputs, run.n_steps)
     with torch.random.fork_rng(devices=[]):
-        training = _Training(run, parts, checkpoint)
+        training = ForecastTraining(run, parts, checkpoint)
         diverged_at = training.run_all(workplace)
     if diverged_at is not None:
         return Outcome({}, training.curves, diverged_at, table.sha256)
@@ -238,7 +238,7 @@ def _computed(
     return Outcome(found | told, curves | training.curves, data_sha256=table.sha256)
 
 
-class _Training:
+class ForecastTraining:
     """A forecaster in training; where it is can be kept after any batch."""
 
     def __init__(
@@ -268,6 +268,7 @@ class _Training:
 
     @property
     def n_batches(self) -> int:
+        """Of an epoch."""
         return -(-len(self.parts["train"]) // self.run.batch_size)
 
     def run_all(self, workplace: Workplace) -> int | None:
@@ -290,20 +291,12 @@ class _Training:
     def _train_epoch(self, workplace: Workplace) -> bool:
         """Train the rest of an epoch; return whether the loss stayed finite."""
         run, train = self.run, self.parts["train"]
-        number = self.epoch + 1
         order = torch.randperm(
-            len(train), generator=stream(run.seed, "order", number)
+            len(train), generator=stream(run.seed, "order", self.epoch + 1)
         ).split(run.batch_size)
         self.network.train()
         for index in order[self.batch :]:
-            # Of its own for each batch, so that one can go on from any.
-            torch.manual_seed(seed_of(run.seed, "dropout", number, self.batch))
-            outputs = self.network(train.inputs(index))
-            loss = self.objective.loss(outputs, _targets(run, train, index))
-            self.optimizer.zero_grad()
-            loss.backward()
-            self.optimizer.step()
-            self.total += loss.item()
+            self.total += self.step(index)
             if not math.isfinite(self.total):
                 return False
             self.batch += 1
@@ -312,6 +305,18 @@ class _Training:
             share = (self.epoch + self.batch / self.n_batches) / run.epochs
             workplace.report(share)
         return True
+
+    def step(self, index: Tensor) -> float:
+        """Take one step of the optimiser on some windows; return their loss."""
+        run, train = self.run, self.parts["train"]
+        # Of its own for each batch, so that one can go on from any.
+        torch.manual_seed(seed_of(run.seed, "dropout", self.epoch + 1, self.batch))
+        outputs = self.network(train.inputs(index))
+        loss = self.objective.loss(outputs, _targets(run, train, index))
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        return loss.item()
 
     def _compare(self) -> None:
         """Judge the network after an epoch, and keep it if it is the best."""
