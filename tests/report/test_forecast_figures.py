@@ -80,8 +80,25 @@ def test_each_series_and_model_has_a_row_of_windows():
 
 
 def test_forecasts_of_change_say_so():
-    for ax in axes_of("forecasts-of-change", RECORDS["forecasts-of-change"]):
-        assert ax.get_title().startswith("ETTh1, GRU, last value subtracted, window ")
+    axes = axes_of("forecasts-of-change", RECORDS["forecasts-of-change"])
+    assert [ax.get_title() for ax in axes] == [
+        "ETTh1, GRU, window 4\nlast value subtracted",
+        "ETTh1, GRU, window 12\nlast value subtracted",
+    ]
+
+
+def test_forecasts_of_change_do_not_replace_the_others_of_their_model():
+    records = [*forecasts("ETTh1", "GRU"), *RECORDS["forecasts-of-change"]]
+    titles = [ax.get_title() for ax in axes_of("forecasts", records)]
+    assert len(set(titles)) == len(titles) == 4
+
+
+def test_titles_do_not_run_into_each_other():
+    records = forecasts("ETTh1", "Transformer", subtracts_last=True, epochs=2)
+    figure = figure_of("forecasts", records)
+    figure.canvas.draw()
+    first, second = (ax.title.get_window_extent() for ax in figure.axes)
+    assert first.x1 < second.x0
 
 
 def test_the_legend_has_each_thing_once():

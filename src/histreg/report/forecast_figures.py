@@ -26,11 +26,11 @@ def forecasts(records: Sequence[Record]) -> Figure:
 
     Of the seed whose forecasts are kept; a row of drawings for each series and model.
     """
-    by_place: dict[str, dict[str, Record]] = {}
+    by_place: dict[tuple[str, str], dict[str, Record]] = {}
     for record in records:
         run = record.run
         if isinstance(run, ForecastRun) and "forecasts" in record.outcome.curves:
-            place = ", ".join([run.dataset, run.architecture, *run.changes])
+            place = (f"{run.dataset}, {run.architecture}", ", ".join(run.changes))
             by_place.setdefault(place, {})[run.method.name] = record
     if not by_place:
         raise ValueError("a figure of forecasts must have runs of seed 1, got none yet")
@@ -40,7 +40,7 @@ def forecasts(records: Sequence[Record]) -> Figure:
         for each in found.values()
     )
     figure, axes = panels(len(by_place) * n_windows, n_windows, height=2.3)
-    for i, (place, found) in enumerate(by_place.items()):
+    for i, ((model, changes), found) in enumerate(by_place.items()):
         row = axes[i * n_windows : (i + 1) * n_windows]
         for j, ax in enumerate(row):
             shown = {
@@ -49,7 +49,9 @@ def forecasts(records: Sequence[Record]) -> Figure:
             }
             number = next(iter(shown.values()))["window"]
             _draw_window(ax, shown)
-            ax.set_title(f"{place}, window {number}", fontsize=9)
+            # The changes have a line of their own, or titles run into each other.
+            title = f"{model}, window {number}\n{changes}".rstrip()
+            ax.set_title(title, fontsize=9)
         row[0].set_ylabel("standardised OT")
     for ax in axes[-n_windows:]:
         ax.set_xlabel("moments ahead")
