@@ -11,14 +11,15 @@ import pytest
 from typer.testing import CliRunner
 
 from histreg.cli import app
-from histreg.study.catalogue import EXPERIMENTS, experiment, selected
+from histreg.study.catalogue import EXPERIMENTS, FORECAST_HL, experiment, selected
 from histreg.study.claims import CLAIMS
-from histreg.study.datasets import DATASETS
-from histreg.study.methods import HLGauss, HLProjected
+from histreg.study.datasets import DATASETS, SERIES
+from histreg.study.methods import L2, HLGauss, HLProjected
 from histreg.study.store import Store
 from histreg.study.tabular import TabularRun
+from tests.report.examples import RECORDS
 from tests.study.gated import wait_until
-from tests.study.made_up import record_of
+from tests.study.made_up import forecast_records, record_of
 
 FEW = ["--datasets", "diabetes", "--seeds", "1,2", "--epochs", "2"]
 METHODS = ["--methods", "l2,HL-Gauss,HL-OneBin,Linear Regression"]
@@ -40,7 +41,7 @@ def study(*arguments, code=0) -> str:
 
 def test_the_list_has_every_experiment_and_data_set():
     printed = study("list")
-    for name in (*EXPERIMENTS, "ct", "song-7000", "bike", "pole", "diabetes"):
+    for name in (*EXPERIMENTS, "ct", "song-7000", "bike", "pole", "diabetes", *SERIES):
         assert name in printed
     assert "casual + registered = cnt" in printed
 
@@ -186,6 +187,59 @@ def test_a_dry_run_computes_nothing_and_says_how_long(place):
     assert list(place.iterdir()) == []
 
 
+def test_a_dry_run_of_forecasts_says_how_long_and_which_series_is_not_here(place):
+    command = ["run", "forecasts", "--datasets", "ETTh1", "--dry-run", "--jobs", "2"]
+    printed = study(*command)
+    # Four models, two losses, five seeds; and what learns nothing.
+    assert "41 runs to compute, about" in printed
+    assert "h with 2 processes" in printed
+    assert "not here, to be downloaded if possible: ETTh1" in printed
+    # One epoch of ten, one seed of five.
+    few = study(*command, "--epochs", "1", "--seeds", "1")
+    assert "9 runs to compute, about" in few and "min with 2 processes" in few
+    assert list(place.iterdir()) == []
+
+
+def test_tables_and_series_are_asked_for_together():
+    printed = study(
+        *("run", "projected", "forecasts", "--datasets", "pole,ETTh1"),
+        *("--methods", "HL-Gauss", "--seeds", "1", "--dry-run"),
+    )
+    assert "6 runs to compute" in printed  # one on Pole, four models, and naive
+
+
+def test_forecasts_have_table_and_figure(place):
+    for record in RECORDS["forecasts"]:
+        Store("histreg-study").save(record)
+    printed = study("table", "forecasts", "--datasets", "ETTh1")
+    assert "Forecasts of series: ETTh1" in printed
+    for row in ("last value", "mean of inputs", "zero", "Linear, HL-Gauss"):
+        assert f"\n{row} " in printed
+    assert "Not finished: 36 of 41 runs" in printed
+    study("figure", "forecasts", "--out", "forecasts.png")
+    assert (place / "forecasts.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_claims_about_series_are_judged_beside_those_about_tables():
+    for method, error in ((L2(), 0.1), (FORECAST_HL, 0.3)):
+        for record in forecast_records("ETTm2", "Linear", method, [error] * 5):
+            Store("histreg-study").save(record)
+    printed = study("claims", "K31", "--datasets", "ETTm2")
+    assert "K31, confirmed on ETTm2 (1 of 1)" in printed
+    assert "K31, confirmed on ETTm2 (1 of 4)" in study("claims", "K31")
+    n = len(CLAIMS)
+    for asked, confirmed in (("ETTm2", 1), ("pole", 0), ("pole,ETTm2", 1)):
+        printed = " ".join(study("claims", "--datasets", asked).split())
+        assert f"{n} claims: {confirmed} confirmed, 0 refuted" in printed
+        assert f"{n - confirmed} not run" in printed
+
+
+def test_the_status_of_everything_on_one_series():
+    printed = study("status", "--datasets", "ETTh1")
+    assert "ETTh1" in printed and "theorems" in printed
+    assert "forecasts-of-change" in printed and "overall" not in printed
+
+
 def test_experiments_without_data_run():
     study("run", "bound", "--executor", "in-process")
     assert "0.2032" in study("table", "bound")
@@ -207,6 +261,14 @@ def test_runs_that_fail_are_told_with_their_reason():
     [
         (["run", "nothing"], "experiment must be one of 'sines', "),
         (["run", "overall", "--datasets", "iris"], "--datasets must be one of 'ct',"),
+        (
+            ["run", "forecasts", "--datasets", "etth1"],
+            "--datasets must be one of 'ct',",
+        ),
+        (["run", "forecasts", "--datasets", "pole"], "has the dataset pole"),
+        (["run", "overall", "--datasets", "ETTh1"], "has the dataset ETTh1"),
+        (["table", "forecasts", "--paired"], "--paired must be for one of"),
+        (["table", "forecasts"], "the table forecasts must have records"),
         (["run", "overall", "--methods", "l3"], "--methods must be one of "),
         (["run", "overall", "--seeds", "one"], "--seeds must be numbers such as 1,2"),
         (["run", "overall", "--seeds", "9"], "no run of overall has the seed 9"),
@@ -216,7 +278,7 @@ def test_runs_that_fail_are_told_with_their_reason():
         (["collect", "bound", "--out", "file"], "--out must be a folder, got file"),
         (
             ["run", "sines", "--epochs", "5"],
-            "--epochs must be for networks on data",
+            "--epochs must be for networks trained in epochs",
         ),
         (["run", "bound", "--jobs", "0"], "--jobs must be a whole number"),
         (["table", "bound"], "the table bound must have records, got none yet"),

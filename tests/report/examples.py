@@ -1,5 +1,6 @@
 """Records made by hand, one set for each experiment."""
 
+from histreg.study.catalogue import FORECAST_HL
 from histreg.study.measurements import Measurement, bound_example
 from histreg.study.methods import (
     L2,
@@ -15,7 +16,9 @@ from histreg.study.methods import (
     L2SoftmaxMean,
 )
 from tests.study.made_up import (
+    forecast_records,
     label_bias_record,
+    naive_record,
     record_of,
     sine_record,
     tabular_records,
@@ -132,6 +135,50 @@ RATES = [
     *at_rate(1e-3, HLGauss(), [0.7, 0.7], [0.8, 0.8]),
     *at_rate(1e-2, HLGauss(), [0.8, 0.8], [0.7, 0.7]),
 ]
+
+
+def window(number, level, spread=None):
+    """Return a forecast of two moments after three; a fan if there is a spread."""
+    told = {
+        "window": number,
+        "history": [level - 3.0, level - 2.0, level - 1.0],
+        "truth": [level, level + 1.0],
+        "mean": [level + 0.1, level + 0.2],
+    }
+    if spread is not None:
+        told["quantiles"] = {
+            share: [level + (float(share) - 0.5) * spread] * 2
+            for share in ("0.05", "0.1", "0.25", "0.5", "0.75", "0.9", "0.95")
+        }
+    return told
+
+
+NUMBERS = {"forecasts": [window(4, 0.0), window(12, 10.0)]}
+FAN = {"forecasts": [window(4, 0.0, 20.0), window(12, 10.0, 40.0)]}
+
+
+def forecasts(series, architecture, **changes):
+    """Return records of both losses."""
+    return [
+        *forecast_records(
+            series, architecture, L2(), [0.06, 0.08], changes=changes, curves=NUMBERS
+        ),
+        *forecast_records(
+            series,
+            architecture,
+            FORECAST_HL,
+            [0.3, 0.5],
+            changes=changes,
+            curves=FAN,
+            own={
+                "test CRPS": [0.1, 0.3],
+                "test coverage 0.8": [0.7, 0.8],
+                "test coverage 0.9": [0.9, 0.9],
+            },
+        ),
+    ]
+
+
 RECORDS = {
     "sines": [sine_record(), sine_record("HL-Gauss", rate=1e-2, fit=[0.0, 1.0, 0.0])],
     "sines-reduced": [sine_record()],
@@ -160,4 +207,9 @@ RECORDS = {
         "pole", L2(), [1.0, 2.0], test_sensitivity=[30.0, 40.0]
     ),
     "rates": RATES,
+    "forecasts": [naive_record("ETTh1"), *forecasts("ETTh1", "Linear")],
+    "forecasts-of-change": [
+        naive_record("ETTh1"),
+        *forecasts("ETTh1", "GRU", subtracts_last=True),
+    ],
 }

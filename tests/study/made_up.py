@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 
+from histreg.study.forecasts import ForecastRun
 from histreg.study.measurements import Measurement
 from histreg.study.methods import L2, HLGauss
 from histreg.study.runs import Outcome, Record
@@ -100,3 +101,39 @@ def sine_record(
 def label_bias_record(dataset, sigmas, biases):
     curves = {"sigma_in_bins": sigmas, "label bias": biases}
     return record_of(Measurement("label-bias", dataset), {"width": 1.25}, curves)
+
+
+def forecast_records(
+    series,
+    architecture,
+    method,
+    test_mse,
+    *,
+    changes=(),
+    curves=(),
+    diverged=(),
+    own=(),
+):
+    """Return a record for each number of a list, with seeds 1, 2, ...
+
+    MSE and MAE are the number unless `own` has a list of the metric; the seeds in
+    `diverged` have none. `curves` are of the first seed.
+    """
+    records = []
+    for seed, value in enumerate(test_mse, start=1):
+        run = ForecastRun(series, architecture, method, seed, **dict(changes))
+        if seed in diverged:
+            records.append(record_of(run, diverged_at=1))
+            continue
+        metrics = {"test MSE": value, "test MAE": value}
+        metrics |= {name: given[seed - 1] for name, given in dict(own).items()}
+        records.append(record_of(run, metrics, curves if seed == 1 else ()))
+    return records
+
+
+def naive_record(series, last=0.07, mean=0.06, zero=1.9):
+    """Return the errors of forecasts that learn nothing; MAE is ten times MSE."""
+    told = {"last value": last, "mean of inputs": mean, "zero": zero}
+    metrics = {f"{how}, test MSE": error for how, error in told.items()}
+    metrics |= {f"{how}, test MAE": 10 * error for how, error in told.items()}
+    return record_of(Measurement("naive", series), metrics)

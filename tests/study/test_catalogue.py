@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
@@ -11,13 +12,16 @@ from histreg.report.study_tables import TABLES
 from histreg.study.catalogue import (
     DATA,
     EXPERIMENTS,
+    FORECAST_HL,
     FREQUENCIES,
     OFFSETS,
     experiment,
     selected,
     sines,
 )
-from histreg.study.datasets import DATASETS, dataset
+from histreg.study.datasets import DATASETS, SERIES, dataset
+from histreg.study.forecasts import ForecastRun
+from histreg.study.measurements import Measurement
 from histreg.study.methods import (
     L2,
     MDN,
@@ -184,6 +188,52 @@ def test_networks_have_the_protocol_of_their_data_set(name, epochs, hidden, drop
     assert found == (epochs, hidden, dropout, 1e-3, 256)
 
 
+def trained(name):
+    return [run for run in experiment(name).runs if isinstance(run, ForecastRun)]
+
+
+def test_forecasts_are_of_four_models_by_two_losses_on_four_series():
+    runs = trained("forecasts")
+    places = Counter((run.dataset, run.architecture, run.method) for run in runs)
+    assert set(places) == set(
+        product(
+            ("ETTh1", "ETTh2", "ETTm1", "ETTm2"),
+            ("Linear", "LSTM", "GRU", "Transformer"),
+            (L2(), HLGauss(2.0, n_bins=100, padding_in_bins=6.0)),
+        )
+    )
+    assert set(places.values()) == {5}
+    assert {run.seed for run in runs} == {1, 2, 3, 4, 5}
+
+
+def test_forecasts_have_the_protocol_of_the_paper():
+    for run in trained("forecasts"):
+        assert (run.epochs, run.patience, run.batch_size) == (10, 3, 32)
+        assert (run.learning_rate, run.weight_decay) == (1e-4, 1e-4)
+        assert (run.n_inputs, run.n_steps) == (96, 96)
+        assert not run.subtracts_last and run.changes == []
+
+
+def test_bins_of_forecasts_leave_three_sigmas_beside_the_targets():
+    bins = FORECAST_HL.bins(-2.0, 3.0)
+    sigma = FORECAST_HL.sigma_in_bins * bins.width
+    assert FORECAST_HL.sigma_in_bins == 2 and bins.n_bins == 100
+    assert (-2.0 - bins.low, bins.high - 3.0) == pytest.approx((3 * sigma, 3 * sigma))
+
+
+@pytest.mark.parametrize("name", ["forecasts", "forecasts-of-change"])
+def test_forecasts_have_beside_them_what_learns_nothing(name):
+    others = set(experiment(name).runs) - set(trained(name))
+    assert others == {Measurement("naive", each) for each in SERIES}
+
+
+def test_forecasts_of_change_are_the_same_with_the_last_value_subtracted():
+    changed = trained("forecasts-of-change")
+    usual = [replace(run, subtracts_last=False) for run in changed]
+    assert usual == trained("forecasts")
+    assert all(run.changes == ["last value subtracted"] for run in changed)
+
+
 def test_what_is_shared_by_experiments_is_one_run():
     shared = set(experiment("projected").runs) & set(experiment("overall").runs)
     # HL-OneBin and HL-Gauss, five seeds, four data sets.
@@ -230,6 +280,49 @@ def test_a_data_set_that_the_paper_does_not_have_gets_a_protocol_of_its_own(name
     assert parts == Counter(run.part for run in RUNS if run.dataset == "ct")
 
 
+def test_a_series_gets_its_own_runs():
+    runs = experiment("forecasts").runs
+    found = selected(runs, datasets=["ETTm1"])
+    assert set(found) == {run for run in runs if run.dataset == "ETTm1"}
+    assert len(found) == 1 + 4 * 2 * 5
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("overall", "ETTh1"),
+        ("rates", "ETTm2"),
+        ("targets", "ETTh1"),
+        ("label-bias", "ETTh1"),
+        ("forecasts", "pole"),
+        ("forecasts-of-change", "diabetes"),
+    ],
+)
+def test_a_series_has_no_runs_of_tables_nor_a_table_of_series(name, data):
+    assert selected(experiment(name).runs, datasets=[data]) == ()
+
+
+def test_of_tables_and_series_each_gets_what_it_can_have():
+    both = (*experiment("projected").runs, *experiment("forecasts").runs)
+    found = selected(both, datasets=["pole", "ETTh1"], methods=["HL-Gauss"], seeds=[1])
+    kinds = Counter((type(run), run.dataset) for run in found)
+    assert kinds == {
+        (TabularRun, "pole"): 1,
+        (Measurement, "ETTh1"): 1,
+        (ForecastRun, "ETTh1"): 4,
+    }
+
+
+def test_epochs_of_forecasts_are_at_most_those_asked_for():
+    usual = experiment("forecasts").runs
+    for run, before in zip(selected(usual, epochs=2), usual, strict=True):
+        if isinstance(run, ForecastRun):
+            assert run == replace(before, epochs=2)
+            assert run.key != before.key
+        else:
+            assert run == before
+
+
 def test_measurements_follow_the_data_sets():
     found = selected(experiment("label-bias").runs, datasets=["diabetes"])
     assert [(run.what, run.dataset) for run in found] == [("label-bias", "diabetes")]
@@ -238,6 +331,7 @@ def test_measurements_follow_the_data_sets():
 @pytest.mark.parametrize("name", ["sines", "bias", "bound"])
 def test_what_is_on_no_data_set_stays_whichever_are_asked_for(name):
     runs = experiment(name).runs
+    assert selected(runs, datasets=["ETTh1"]) == runs
     assert selected(runs, datasets=["pole", "bike"]) == runs
 
 

@@ -208,3 +208,13 @@ def test_objectives_read_what_they_are_trained_for():
     logits = torch.zeros(1, 2, 20)
     assert histograms.predict(logits)[0].tolist() == pytest.approx([0.0, 0.0])
     assert histograms.loss(logits, y).item() == pytest.approx(math.log(20))
+
+
+def test_the_label_tells_what_differs_from_the_protocol():
+    usual = ForecastRun("ETTh1", "GRU", L2(), 3)
+    assert (usual.label, usual.changes) == ("ETTh1, GRU, l2, seed 3", [])
+    changed = replace(usual, subtracts_last=True, epochs=2, learning_rate=3e-4)
+    assert changed.changes == [
+        *("last value subtracted", "epochs 2", "learning rate 0.0003")
+    ]
+    assert changed.label == f"{usual.label}, {', '.join(changed.changes)}"

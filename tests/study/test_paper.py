@@ -4,10 +4,18 @@ import csv
 from importlib.resources import files
 
 import pytest
+from scipy import stats
 
 from histreg.study.catalogue import DATA
-from histreg.study.datasets import DATASETS, dataset
-from histreg.study.paper import TABLES, published, published_data
+from histreg.study.datasets import DATASETS, SERIES, dataset
+from histreg.study.forecasters import BODIES
+from histreg.study.paper import (
+    FORECAST_TABLES,
+    TABLES,
+    published,
+    published_data,
+    published_forecast,
+)
 from histreg.study.statistics import METRICS, Estimate
 
 # Of the paper's Tables 1, 7, 8 and 9 (main.tex of arXiv 2402.13425).
@@ -118,3 +126,54 @@ def test_our_data_sets_have_the_usable_rows_features_and_range_of_table_5(name):
     assert int(told["n_rows_official"]) == data.n_rows
     assert int(told["n_features_usable"]) == data.n_features
     assert (float(told["y_low"]), float(told["y_high"])) == data.y_range
+
+
+# Of Tables 4 (MSE) and 6 (MAE): the mean, and half of its 95 % interval.
+@pytest.mark.parametrize(
+    ("series", "architecture", "method", "metric", "mean", "half"),
+    [
+        ("ETTh1", "Linear", "l2", "test MSE", 0.07105, 0.001022),
+        ("ETTh2", "LSTM", "HL-Gauss", "test MSE", 3.165, 0.4313),
+        ("ETTm1", "GRU", "l2", "test MSE", 0.399, 0.0299),
+        ("ETTm2", "Transformer", "HL-Gauss", "test MSE", 0.3529, 0.1232),
+        ("ETTh1", "Linear", "HL-Gauss", "test MAE", 0.5548, 0.003119),
+        ("ETTh2", "Transformer", "l2", "test MAE", 1.257, 0.1399),
+        ("ETTm2", "GRU", "HL-Gauss", "test MAE", 0.4432, 0.09381),
+    ],
+)
+def test_a_forecast_is_the_printed_one(
+    series, architecture, method, metric, mean, half
+):
+    found = published_forecast(series, architecture, method, metric)
+    assert (found.mean, found.n) == (mean, 5)
+    interval = stats.t.interval(0.95, 4, found.mean, found.se)
+    assert interval == pytest.approx((mean - half, mean + half), rel=1e-12)
+
+
+@pytest.mark.parametrize("metric", ["test MSE", "test MAE"])
+@pytest.mark.parametrize("series", SERIES)
+def test_every_model_and_loss_has_a_forecast_of_every_series(series, metric):
+    for architecture in BODIES:
+        for method in ("l2", "HL-Gauss"):
+            assert published_forecast(series, architecture, method, metric)
+
+
+def test_errors_of_forecasts_are_halves_of_intervals():
+    of_them = [row for row in rows() if row["table"] in FORECAST_TABLES]
+    assert {row["error_kind"] for row in of_them} == {"ci95"}
+    assert len(of_them) == 4 * 4 * 2 * 2
+
+
+@pytest.mark.parametrize(
+    ("series", "architecture", "method", "metric"),
+    [
+        ("etth1", "Linear", "l2", "test MSE"),
+        ("ETTh1", "Mamba", "l2", "test MSE"),
+        ("ETTh1", "Linear", "l1", "test MSE"),
+        ("ETTh1", "Linear", "l2", "test RMSE"),
+    ],
+)
+def test_forecasts_that_the_paper_does_not_have_are_not_found(
+    series, architecture, method, metric
+):
+    assert published_forecast(series, architecture, method, metric) is None

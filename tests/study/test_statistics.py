@@ -10,11 +10,17 @@ from histreg.study.statistics import (
     Estimate,
     best_on_validation,
     best_settings,
+    forecast_settings,
     of_any_rate,
     settings_of,
     validated_settings,
 )
-from tests.study.made_up import sine_record, tabular_records
+from tests.study.made_up import (
+    forecast_records,
+    naive_record,
+    sine_record,
+    tabular_records,
+)
 
 
 @pytest.mark.parametrize("n", [2, 5, 1000])
@@ -247,3 +253,70 @@ def test_a_method_that_is_not_tuned_is_kept_with_and_without_probes():
         *tabular_records("pole", L2(), [2.0], changes={"probes": ("sensitivity",)}),
     ]
     assert len(best_settings(settings_of(records), "test MAE")) == 2
+
+
+def test_a_forecast_setting_is_a_model_and_a_loss_on_a_series_over_its_seeds():
+    changed = {"subtracts_last": True}
+    records = [
+        *forecast_records("ETTh1", "GRU", L2(), [1.0, 2.0], own={"test MAE": [5, 7]}),
+        *forecast_records("ETTh1", "GRU", L2(), [3.0], changes=changed),
+        *forecast_records("ETTh1", "GRU", HLGauss(), [4.0]),
+        *forecast_records("ETTh1", "LSTM", L2(), [5.0]),
+        *forecast_records("ETTh2", "GRU", L2(), [6.0, 8.0]),
+    ]
+    # In any order: seeds need not lie together.
+    found = forecast_settings(records[::2] + records[1::2])
+    assert len(found) == 5
+    by_place = {
+        (e.run.dataset, e.run.architecture, e.run.method, e.run.subtracts_last): e
+        for e in found
+    }
+    usual = by_place["ETTh1", "GRU", L2(), False].estimates
+    assert usual["test MSE"] == Estimate.of([1.0, 2.0])
+    assert usual["test MAE"] == Estimate.of([5.0, 7.0])
+    means = {place: each.estimates["test MSE"].mean for place, each in by_place.items()}
+    assert means == {
+        ("ETTh1", "GRU", L2(), False): 1.5,
+        ("ETTh1", "GRU", L2(), True): 3.0,
+        ("ETTh1", "GRU", HLGauss(), False): 4.0,
+        ("ETTh1", "LSTM", L2(), False): 5.0,
+        ("ETTh2", "GRU", L2(), False): 7.0,
+    }
+
+
+def test_forecast_settings_come_as_they_appear():
+    records = [
+        *forecast_records("ETTh2", "LSTM", L2(), [1.0]),
+        *forecast_records("ETTh1", "Linear", L2(), [1.0]),
+        *forecast_records("ETTh2", "GRU", L2(), [1.0]),
+    ]
+    found = [each.run.architecture for each in forecast_settings(records)]
+    assert found == ["LSTM", "Linear", "GRU"]
+
+
+def test_records_that_are_no_forecasts_are_passed_over():
+    records = [naive_record("ETTh1"), *tabular_records("pole", L2(), [1.0])]
+    assert forecast_settings(records) == []
+    assert settings_of(forecast_records("ETTh1", "GRU", L2(), [1.0])) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "diverged", "label"),
+    [
+        ({}, (), "GRU, HL-Gauss"),
+        ({"subtracts_last": True}, (), "GRU, HL-Gauss, last value subtracted"),
+        ({"epochs": 2}, (), "GRU, HL-Gauss, epochs 2"),
+        ({}, (2,), "GRU, HL-Gauss, 1 diverged"),
+    ],
+)
+def test_the_label_of_a_forecast_tells_what_is_not_as_usual(changes, diverged, label):
+    (setting,) = forecast_settings(
+        forecast_records(
+            *("ETTh1", "GRU", HLGauss(), [1.0, 9.0, 3.0]),
+            changes=changes,
+            diverged=diverged,
+        )
+    )
+    assert setting.label == label
+    kept = [1.0, 3.0] if diverged else [1.0, 9.0, 3.0]
+    assert setting.estimates["test MSE"] == Estimate.of(kept)

@@ -15,6 +15,7 @@ from histreg.study.representations import column_of, published_name, with_own_bo
 from histreg.study.runs import Record
 from histreg.study.statistics import (
     Estimate,
+    Seeds,
     Setting,
     best_on_validation,
     best_settings,
@@ -265,7 +266,10 @@ def _errors_tables(
         counts = {e.estimates[m].n for e in of_set for m in metrics if m in e.estimates}
         most = max(counts, default=0)
         rows = [
-            (_label(each, most, label), *_cells(each, metrics, has_paper=has_paper))
+            (
+                with_seeds(label(each), each, most),
+                *_cells(each, metrics, has_paper=has_paper),
+            )
             for each in of_set
         ]
         likely = [
@@ -303,11 +307,11 @@ def _not_chosen(chosen: Sequence[Setting], among: Sequence[Setting]) -> list[str
     return [f"No setting of {told} could be chosen: not finished, or diverged."]
 
 
-def _label(setting: Setting, most: int, label: Label) -> str:
-    """Return a label, which tells of seeds that others have."""
-    n_seeds = max((each.n for each in setting.estimates.values()), default=0)
-    is_short = n_seeds + setting.n_diverged < most
-    return label(setting) + (f", {seeds_of({n_seeds})}" if is_short else "")
+def with_seeds(label: str, of: Seeds, most: int) -> str:
+    """Return a label, which tells how many seeds there are if others have more."""
+    n_seeds = max((each.n for each in of.estimates.values()), default=0)
+    is_short = n_seeds + of.n_diverged < most
+    return label + (f", {seeds_of({n_seeds})}" if is_short else "")
 
 
 def _cells(

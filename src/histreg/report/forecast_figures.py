@@ -13,20 +13,24 @@ from histreg.report.panels import BLACK, add_legend, panels
 from histreg.study.forecasts import ForecastRun
 from histreg.study.runs import Record
 
-FANS = (("0.05", "0.95", 0.18), ("0.1", "0.9", 0.22), ("0.25", "0.75", 0.3))
-"""Lower and upper quantile, and how dark."""
+FANS = (
+    ("0.05", "0.95", "#d1e3ef"),
+    ("0.1", "0.9", "#a3c7de"),
+    ("0.25", "0.75", "#6fa8cb"),
+)
+"""Lower and upper quantile, and a tint of blue: opaque, so that the legend has it."""
 
 
 def forecasts(records: Sequence[Record]) -> Figure:
     """Return some windows of each series and model: history, truth, fan, l2's line.
 
-    Of the seed whose forecasts are kept.
+    Of the seed whose forecasts are kept; a row of drawings for each series and model.
     """
     by_place: dict[tuple[str, str], dict[str, Record]] = {}
     for record in records:
         run = record.run
         if isinstance(run, ForecastRun) and "forecasts" in record.outcome.curves:
-            place = (run.dataset, run.architecture)
+            place = (f"{run.dataset}, {run.architecture}", ", ".join(run.changes))
             by_place.setdefault(place, {})[run.method.name] = record
     if not by_place:
         raise ValueError("a figure of forecasts must have runs of seed 1, got none yet")
@@ -35,16 +39,22 @@ def forecasts(records: Sequence[Record]) -> Figure:
         for found in by_place.values()
         for each in found.values()
     )
-    figure, axes = panels(len(by_place) * n_windows, n_windows)
-    for i, ((name, body), found) in enumerate(by_place.items()):
-        for j in range(n_windows):
-            ax = axes[i * n_windows + j]
+    figure, axes = panels(len(by_place) * n_windows, n_windows, height=2.3)
+    for i, ((model, changes), found) in enumerate(by_place.items()):
+        row = axes[i * n_windows : (i + 1) * n_windows]
+        for j, ax in enumerate(row):
             shown = {
                 method: record.outcome.curves["forecasts"][j]
                 for method, record in found.items()
             }
+            number = next(iter(shown.values()))["window"]
             _draw_window(ax, shown)
-            ax.set(title=f"{name}, {body}", xlabel="moment", ylabel="standardised OT")
+            # The changes have a line of their own, or titles run into each other.
+            title = f"{model}, window {number}\n{changes}".rstrip()
+            ax.set_title(title, fontsize=9)
+        row[0].set_ylabel("standardised OT")
+    for ax in axes[-n_windows:]:
+        ax.set_xlabel("moments ahead")
     add_legend(figure)
     return figure
 
@@ -52,23 +62,22 @@ def forecasts(records: Sequence[Record]) -> Figure:
 def _draw_window(ax: Axes, shown: Mapping[str, Mapping[str, Any]]) -> None:
     one = next(iter(shown.values()))
     n = len(one["history"])
-    ahead = range(len(one["truth"]))
-    ax.plot(range(-n, 0), one["history"], color=BLACK, lw=0.8, label="history")
+    ahead = range(1, 1 + len(one["truth"]))
+    ax.plot(range(1 - n, 1), one["history"], color=BLACK, lw=0.8, label="history")
     ax.plot(ahead, one["truth"], color=BLACK, lw=1.6, label="truth")
-    ax.axvline(-0.5, color=BLACK, lw=0.5, ls=":")
+    ax.axvline(0.5, color=BLACK, lw=0.5, ls=":")
     for method, told in shown.items():
         quantiles = told.get("quantiles")
         if quantiles is None:
             ax.plot(ahead, told["mean"], color=ORANGE, ls="--", lw=1.2, label=method)
             continue
-        for low, high, dark in FANS:
+        for low, high, tint in FANS:
             ax.fill_between(
                 ahead,
                 quantiles[low],
                 quantiles[high],
-                color=BLUE,
-                alpha=dark,
+                color=tint,
                 lw=0,
-                label=f"{method}, {float(high) - float(low):.0%}",
+                label=f"{method}, {100 * (float(high) - float(low)):.0f} %",
             )
         ax.plot(ahead, told["mean"], color=BLUE, lw=1.2, label=f"{method}, mean")

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-from histreg.report.error_tables import FAR_APART, apart_of, seeds_of, shown
+from histreg.report.error_tables import (
+    FAR_APART,
+    Tables,
+    apart_of,
+    seeds_of,
+    with_seeds,
+)
 from histreg.report.printed import PrintedTable
 from histreg.study.catalogue import EXPERIMENTS
-from histreg.study.measurements import Measurement
+from histreg.study.datasets import source
+from histreg.study.measurements import N_SEEN, Measurement
 from histreg.study.paper import published_forecast
 from histreg.study.runs import Record
 from histreg.study.statistics import Estimate, ForecastSetting, forecast_settings
@@ -17,82 +25,101 @@ OF_DISTRIBUTIONS = ("test CRPS", "test coverage 0.8", "test coverage 0.9")
 NAIVE = ("last value", "mean of inputs", "zero")
 
 
-def forecasts(
-    records: Sequence[Record],
-    metrics: Sequence[str],  # noqa: ARG001
-) -> list[PrintedTable]:
-    """Return Tables 4 and 6, a series a table."""
-    settings = forecast_settings(records)
-    naive = {
-        str(each.run.facet("dataset")): each
-        for each in records
-        if isinstance(each.run, Measurement)
-    }
-    names = dict.fromkeys([*(each.run.dataset for each in settings), *naive])
-    return [
-        _table(name, [e for e in settings if e.run.dataset == name], naive.get(name))
-        for name in names
-    ]
+def forecasts(name: str) -> Tables:
+    """Return the tables of an experiment, a series a table: Tables 4 and 6, or ours."""
+
+    def tables(
+        records: Sequence[Record],
+        metrics: Sequence[str],  # noqa: ARG001
+    ) -> list[PrintedTable]:
+        settings = forecast_settings(records)
+        naive = {
+            str(each.run.facet("dataset")): each
+            for each in records
+            if isinstance(each.run, Measurement)
+        }
+        names = dict.fromkeys([*(each.run.dataset for each in settings), *naive])
+        return [
+            _table(
+                f"{EXPERIMENTS[name].title}: {source(series).title}",
+                [each for each in settings if each.run.dataset == series],
+                naive.get(series),
+            )
+            for series in names
+        ]
+
+    return tables
 
 
 def _table(
-    name: str, settings: Sequence[ForecastSetting], naive: Record | None
+    title: str, settings: Sequence[ForecastSetting], naive: Record | None
 ) -> PrintedTable:
-    is_change = any(each.run.subtracts_last for each in settings)
+    has_paper = any(_in_paper(each, ERRORS[0]) for each in settings)
     header = ["forecaster"]
     for metric in ERRORS:
-        header += [metric] if is_change else [metric, "paper", "apart"]
+        header += [metric, "paper", "apart"] if has_paper else [metric]
     header += OF_DISTRIBUTIONS
-    rows = [] if naive is None else _naive_rows(naive, is_change=is_change)
-    rows += [_row(each, is_change=is_change) for each in settings]
     counts = {e.estimates[m].n for e in settings for m in ERRORS if m in e.estimates}
+    most = max(counts, default=0)
+    rows = [] if naive is None else _naive_rows(naive, has_paper=has_paper)
+    rows += [
+        (with_seeds(each.label, each, most), *_cells(each, has_paper=has_paper))
+        for each in settings
+    ]
     notes = [f"Mean ± standard error over {seeds_of(counts)}, of standardised OT."]
-    if not is_change:
+    if has_paper:
         notes.append(
             "Apart: ours minus the paper's in joint standard errors, marked * beyond "
             f"{FAR_APART:g}."
         )
-    notes.append(
-        "The first rows learn nothing: they repeat the last value, the mean of the 96 "
-        "values seen, and the mean of the year of training."
-    )
-    which = "forecasts-of-change" if is_change else "forecasts"
-    title = f"{EXPERIMENTS[which].title}: {name}"
+    if naive is not None:
+        notes.append(
+            f"The first {len(NAIVE)} rows learn nothing: they repeat the last value, "
+            f"the mean of the {N_SEEN} values seen, and the mean of the year of "
+            "training."
+        )
     return PrintedTable(title, tuple(header), rows, notes)
 
 
-def _naive_rows(record: Record, *, is_change: bool) -> list[tuple[str, ...]]:
+def _naive_rows(record: Record, *, has_paper: bool) -> list[tuple[str, ...]]:
     told = record.outcome.metrics
-    gap = () if is_change else ("", "")
+    gap = ("", "") if has_paper else ()
     return [
         (
-            name,
-            *(f"{told[f'{name}, test MSE']:.3f}", *gap),
-            *(f"{told[f'{name}, test MAE']:.3f}", *gap),
+            how,
+            *(f"{told[f'{how}, test MSE']:.4f}", *gap),
+            *(f"{told[f'{how}, test MAE']:.4f}", *gap),
             *("" for _ in OF_DISTRIBUTIONS),
         )
-        for name in NAIVE
+        for how in NAIVE
     ]
 
 
-def _row(setting: ForecastSetting, *, is_change: bool) -> tuple[str, ...]:
-    run = setting.run
-    cells = [setting.label]
+def _cells(setting: ForecastSetting, *, has_paper: bool) -> list[str]:
+    cells = []
     for metric in ERRORS:
         ours = setting.estimates.get(metric)
-        cells.append(_shown(ours))
-        if not is_change:
-            paper = published_forecast(
-                run.dataset, run.architecture, run.method.name, metric
-            )
-            cells.append(_shown(paper))
-            if ours is None or paper is None:
-                cells.append("")
-            else:
-                cells.append(apart_of(ours, paper))
-    cells += [_shown(setting.estimates.get(metric)) for metric in OF_DISTRIBUTIONS]
-    return tuple(cells)
+        cells.append("diverged" if ours is None else _shown(ours))
+        if has_paper:
+            paper = _in_paper(setting, metric)
+            cells.append("" if paper is None else _shown(paper))
+            cells.append("" if paper is None or ours is None else apart_of(ours, paper))
+    for metric in OF_DISTRIBUTIONS:
+        found = setting.estimates.get(metric)
+        cells.append("" if found is None else _shown(found))
+    return cells
 
 
-def _shown(estimate: Estimate | None) -> str:
-    return "" if estimate is None else shown(estimate)
+def _in_paper(setting: ForecastSetting, metric: str) -> Estimate | None:
+    """Return the paper's number of the same thing, if it has one."""
+    run = setting.run
+    if run.changes:
+        return None
+    return published_forecast(run.dataset, run.architecture, run.method.name, metric)
+
+
+def _shown(estimate: Estimate) -> str:
+    """Return a mean and its error; the paper's errors are often below 0.001."""
+    if math.isnan(estimate.se):
+        return f"{estimate.mean:.4f}"
+    return f"{estimate.mean:.4f} ± {estimate.se:.4f}"

@@ -421,7 +421,8 @@ def selected(
     runs : sequence of Run
     datasets : collection of str
         Also those that an experiment does not have: they get the runs of the first
-        that it has, by their own protocol.
+        that it has, by their own protocol. A series has none of the runs on tables,
+        and a table none of those on series.
     methods : collection of str
     seeds : collection of int
     epochs : int, optional
@@ -450,7 +451,14 @@ def selected(
 def _on(dataset: str, runs: Sequence[Run]) -> list[Run]:
     """Return runs on a data set: what there is, or what there is on another."""
     there = [run.facet("dataset") for run in runs]
-    source = dataset if dataset in there else there[0]
+    alike = [
+        name
+        for name in there
+        if name is None or (name in SERIES) == (dataset in SERIES)
+    ]
+    if not alike:
+        return []
+    source = dataset if dataset in alike else alike[0]
     return [
         run.moved_to(dataset)
         for run, name in zip(runs, there, strict=True)

@@ -109,14 +109,19 @@ class ForecastRun(Run):
     def label(self) -> str:
         """Series, architecture, method, seed, and what differs from the protocol."""
         told = [self.dataset, self.architecture, self.method.name, f"seed {self.seed}"]
-        told += ["last value subtracted"] if self.subtracts_last else []
+        return ", ".join([*told, *self.changes])
+
+    @property
+    def changes(self) -> list[str]:
+        """What differs from the protocol, in words."""
+        told = ["last value subtracted"] if self.subtracts_last else []
         usual = ForecastRun(self.dataset, self.architecture, self.method, self.seed)
         told += [
             f"{name.replace('_', ' ')} {getattr(self, name):g}"
             for name in COUNTS + RATES
             if getattr(self, name) != getattr(usual, name)
         ]
-        return ", ".join(told)
+        return told
 
     @property
     def stack(self) -> tuple[object, ...]:

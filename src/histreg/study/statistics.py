@@ -153,9 +153,10 @@ class ForecastSetting(Seeds):
 
     @property
     def label(self) -> str:
-        """The model, the loss, and what went wrong."""
-        told = f"{self.run.architecture}, {self.run.method.name}"
-        return f"{told}, {self.n_diverged} diverged" if self.n_diverged else told
+        """The model, the loss, what differs from the protocol, and what went wrong."""
+        told = [self.run.architecture, self.run.method.name, *self.run.changes]
+        told += [f"{self.n_diverged} diverged"] if self.n_diverged else []
+        return ", ".join(told)
 
 
 def settings_of(records: Iterable[Record], *, part: str = "test") -> list[Setting]:

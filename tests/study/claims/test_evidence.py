@@ -19,10 +19,15 @@ from histreg.study.claims.evidence import (
     within,
 )
 from histreg.study.methods import L2, MDN, HLGauss, L2Noise, LinearRegression
-from tests.study.made_up import label_bias_record, tabular_records
+from tests.study.made_up import (
+    forecast_records,
+    label_bias_record,
+    tabular_records,
+)
 
 CONFIRMED, REFUTED = Verdict.CONFIRMED, Verdict.REFUTED
 UNDECIDED, NOT_RUN = Verdict.NOT_SIGNIFICANT, Verdict.NOT_RUN
+CHANGED = {"subtracts_last": True}
 
 
 def by_seed(*values):
@@ -301,3 +306,29 @@ def test_a_refutation_tells_the_p_of_the_opposite():
     above = by_seed(2.0, 2.0, 2.0, 2.0, 2.0)
     assert lower("x", above, ONES).numbers.endswith("p of the opposite 0.031")
     assert lower("x", ONES, above).numbers.endswith(", p 0.031")
+
+
+def test_series_are_looked_at_unless_other_data_sets_are_asked_for():
+    everything = Evidence([])
+    assert everything.series == ("ETTh1", "ETTh2", "ETTm1", "ETTm2")
+    assert everything.tabular == ("ct", "song", "bike", "pole")
+    some = Evidence([], ("ETTm1", "pole", "ETTh2"))
+    assert some.series == ("ETTm1", "ETTh2")
+    assert some.tabular == ("pole",)
+    assert Evidence([], ("bike",)).series == ()
+
+
+def test_a_forecaster_is_found_by_its_own_protocol():
+    records = [
+        *forecast_records("ETTh1", "GRU", L2(), [1.0, 9.0, 3.0], diverged=[2]),
+        *forecast_records("ETTh1", "GRU", L2(), [4.0], changes={"epochs": 2}),
+        *forecast_records("ETTh1", "GRU", L2(), [5.0], changes=CHANGED),
+        *forecast_records("ETTh1", "GRU", HLGauss(2.0), [6.0]),
+        *forecast_records("ETTh2", "GRU", L2(), [7.0], own={"test MAE": [8.0]}),
+    ]
+    usual = Evidence(records)
+    assert usual.forecasts("ETTh1", "GRU", L2(), "test MSE") == {1: 1.0, 3: 3.0}
+    assert usual.forecasts("ETTh1", "LSTM", L2(), "test MSE") == {}
+    assert usual.forecasts("ETTh2", "GRU", L2(), "test MAE") == {1: 8.0}
+    reduced = Evidence(records, epochs=2)
+    assert reduced.forecasts("ETTh1", "GRU", L2(), "test MSE") == {1: 4.0}

@@ -152,7 +152,7 @@ def _compared(
                     b.by_seed(evidence, name),
                 ),
             )
-            for name in (evidence.among(*names) if names else evidence.datasets)
+            for name in (evidence.among(*names) if names else evidence.tabular)
             for a, b in pairs
         ]
 

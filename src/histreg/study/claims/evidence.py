@@ -17,6 +17,7 @@ from histreg.study.measurements import Measurement
 from histreg.study.methods import L2, HLGauss, Method
 from histreg.study.runs import Record, Run
 from histreg.study.statistics import (
+    ForecastSetting,
     Setting,
     forecast_settings,
     settings_of,
@@ -175,6 +176,11 @@ class Evidence:
         return next((each for each in self.records if each.run == wanted), None)
 
     @property
+    def tabular(self) -> tuple[str, ...]:
+        """Those of the data sets looked at that are no series."""
+        return tuple(name for name in self.datasets if name not in SERIES)
+
+    @property
     def series(self) -> tuple[str, ...]:
         """The series looked at: all, unless data sets were asked for."""
         if self.datasets == DATA:
@@ -188,10 +194,12 @@ class Evidence:
         wanted = ForecastRun(name, architecture, method, 0)
         if self.epochs is not None:
             wanted = wanted.for_epochs(self.epochs)
-        for each in forecast_settings(self.records):
-            if each.run == wanted:
-                return each.values(metric)
-        return {}
+        found = self._forecasts.get(wanted)
+        return {} if found is None else found.values(metric)
+
+    @cached_property
+    def _forecasts(self) -> dict[ForecastRun, ForecastSetting]:
+        return {each.run: each for each in forecast_settings(self.records)}
 
     def chosen(self, name: str, method: str, metric: str = "test MAE") -> BySeed:
         """Return a metric of a tuned method, its setting chosen on validation rows.

@@ -89,7 +89,7 @@ def _closest(evidence: Evidence) -> list[Finding]:
             _softmax_gap(evidence, name),
         )
         for ct in evidence.among("ct")
-        for name in evidence.datasets
+        for name in evidence.tabular
         if name != ct
     ]
 

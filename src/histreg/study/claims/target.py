@@ -40,7 +40,7 @@ HALF_BIN = 0.625  # of Pole, whose labels lie on borders
 
 def _label_bias(evidence: Evidence) -> list[Finding]:
     return [
-        each for name in evidence.datasets for each in _label_bias_on(evidence, name)
+        each for name in evidence.tabular for each in _label_bias_on(evidence, name)
     ]
 
 
