@@ -34,17 +34,18 @@ def test_what_learns_nothing_stands_above_the_models():
 def test_the_papers_number_is_beside_ours_with_the_difference_in_joint_errors():
     table = one("forecasts", RECORDS["forecasts"])
     assert table.header[:4] == ("forecaster", "test MSE", "paper", "apart")
-    # Ours 0.06 and 0.08; theirs 0.07105 with a half interval of 0.001022, which is
-    # 2.776 errors. -0.00105 over the root of 0.01² + 0.00037² is -0.105.
+    # Ours 0.06 and 0.08: an error of 0.01, of which the interval of two numbers has
+    # 12.706. Theirs 0.07105 with a half interval of 0.001022, which of five is 2.776
+    # errors. -0.00105 over the root of 0.01² + 0.00037² is -0.105.
     assert column(table, "Linear, l2", "test MSE") == (
-        "0.0700 ± 0.0100",
-        "0.0711 ± 0.0004",
+        "0.0700 ± 0.1271",
+        "0.0711 ± 0.0010",
         "-0.1",
     )
     # Ours 0.3 and 0.5; theirs 0.5548 with 0.003119: -0.1548 over 0.1.
     assert column(table, "Linear, HL-Gauss", "test MAE") == (
-        "0.4000 ± 0.1000",
-        "0.5548 ± 0.0011",
+        "0.4000 ± 1.2706",
+        "0.5548 ± 0.0031",
         "-1.5",
     )
 
@@ -53,21 +54,21 @@ def test_what_is_far_from_the_papers_number_is_marked():
     # 0.1, exactly, is 0.02895 above: 79 of the paper's errors, 0.000368 each.
     records = forecast_records("ETTh1", "Linear", L2(), [0.1, 0.1])
     cells = column(one("forecasts", records), "Linear, l2", "test MSE")
-    assert cells == ("0.1000 ± 0.0000", "0.0711 ± 0.0004", "+78.6*")
+    assert cells == ("0.1000 ± 0.0000", "0.0711 ± 0.0010", "+78.6*")
 
 
 def test_of_one_seed_it_is_not_told_how_far_apart():
     records = forecast_records("ETTh1", "Linear", L2(), [0.1])
     cells = column(one("forecasts", records), "Linear, l2", "test MSE")
-    assert cells == ("0.1000", "0.0711 ± 0.0004", "")
+    assert cells == ("0.1000", "0.0711 ± 0.0010", "")
 
 
 def test_histograms_have_the_scores_of_their_distributions_and_numbers_none():
     table = one("forecasts", RECORDS["forecasts"])
     assert table.header[-3:] == ("test CRPS", "test coverage 0.8", "test coverage 0.9")
     assert rows(table)["Linear, HL-Gauss"][-3:] == (
-        "0.2000 ± 0.1000",
-        "0.7500 ± 0.0500",
+        "0.2000 ± 1.2706",
+        "0.7500 ± 0.6353",
         "0.9000 ± 0.0000",
     )
     assert rows(table)["Linear, l2"][-3:] == ("", "", "")
@@ -81,8 +82,8 @@ def test_forecasts_of_change_say_so_and_the_paper_has_none_of_them():
         *("test CRPS", "test coverage 0.8", "test coverage 0.9"),
     )
     found = rows(table)
-    assert found["GRU, l2, last value subtracted"][:2] == ("0.0700 ± 0.0100",) * 2
-    assert found["GRU, HL-Gauss, last value subtracted"][2] == "0.2000 ± 0.1000"
+    assert found["GRU, l2, last value subtracted"][:2] == ("0.0700 ± 0.1271",) * 2
+    assert found["GRU, HL-Gauss, last value subtracted"][2] == "0.2000 ± 1.2706"
     assert found["mean of inputs"] == ("0.0600", "0.6000", "", "", "")
     assert not any("paper" in note for note in table.notes)
 
@@ -92,15 +93,15 @@ def test_both_ways_in_one_table_are_told_apart():
     table = one("forecasts", RECORDS["forecasts"] + changed)
     assert len(rows(table)) == len(table.rows) == 3 + 2 + 2
     cells = column(table, "Linear, l2, last value subtracted", "test MSE")
-    assert cells == ("0.0700 ± 0.0100", "", "")
-    assert column(table, "Linear, l2", "test MSE")[1] == "0.0711 ± 0.0004"
+    assert cells == ("0.0700 ± 0.1271", "", "")
+    assert column(table, "Linear, l2", "test MSE")[1] == "0.0711 ± 0.0010"
 
 
 def test_what_was_trained_otherwise_is_not_beside_the_papers_number():
     records = forecast_records("ETTh1", "GRU", L2(), [0.1, 0.3], changes={"epochs": 2})
     table = one("forecasts", records)
     assert rows(table) == {
-        "GRU, l2, epochs 2": ("0.2000 ± 0.1000", "0.2000 ± 0.1000", "", "", "")
+        "GRU, l2, epochs 2": ("0.2000 ± 1.2706", "0.2000 ± 1.2706", "", "", "")
     }
 
 
@@ -149,7 +150,7 @@ def test_seeds_that_are_missing_or_diverged_are_told():
         "LSTM, l2, 1 diverged",
         "LSTM, HL-Gauss, 2 diverged, 0 seeds",
     ]
-    assert found["LSTM, l2, 1 diverged"][0] == "2.0000 ± 1.0000"
+    assert found["LSTM, l2, 1 diverged"][0] == "2.0000 ± 12.7062"
     assert found["LSTM, HL-Gauss, 2 diverged, 0 seeds"][0] == "diverged"
     assert "over 2 to 3 seeds" in table.notes[0]
 

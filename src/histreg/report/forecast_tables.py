@@ -66,7 +66,9 @@ def _table(
         (with_seeds(each.label, each, most), *_cells(each, has_paper=has_paper))
         for each in settings
     ]
-    notes = [f"Mean ± standard error over {seeds_of(counts)}, of standardised OT."]
+    notes = [
+        f"Mean over {seeds_of(counts)} ± half of its 95 % interval, of standardised OT."
+    ]
     if has_paper:
         notes.append(
             "Apart: ours minus the paper's in joint standard errors, marked * beyond "
@@ -119,7 +121,7 @@ def _in_paper(setting: ForecastSetting, metric: str) -> Estimate | None:
 
 
 def _shown(estimate: Estimate) -> str:
-    """Return a mean and its error; the paper's errors are often below 0.001."""
+    """Return a mean and half its interval; the paper's are often below 0.001."""
     if math.isnan(estimate.se):
         return f"{estimate.mean:.4f}"
-    return f"{estimate.mean:.4f} ± {estimate.se:.4f}"
+    return f"{estimate.mean:.4f} ± {estimate.half_interval:.4f}"

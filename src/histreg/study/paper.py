@@ -7,13 +7,11 @@ import functools
 from importlib.resources import files
 
 from histreg.study.datasets import DATASETS
-from histreg.study.statistics import Estimate
+from histreg.study.statistics import Estimate, students_factor
 
 TABLES = ("overall", "discretisation_appendix", "representation")
 """The tables of the common protocol; where two have a number, it is the same."""
 FORECAST_TABLES = ("ett_mse", "ett_mae")
-HALF_INTERVAL = 2.7764451051977987
-"""Of 95 %, in standard errors: Student's with four degrees of freedom."""
 
 
 @functools.cache
@@ -57,7 +55,7 @@ def _published_forecasts() -> dict[tuple[str, str, str, str], Estimate]:
             metric = f"{row['split']} {row['metric']}"
             place = (row["dataset"], row["architecture"], row["method"], metric)
             # They have the half of a 95 % interval, which is Student's of five seeds.
-            se = float(row["error"]) / HALF_INTERVAL
+            se = float(row["error"]) / students_factor(5)
             found[place] = Estimate(float(row["mean"]), se, 5)
     return found
 

@@ -7,12 +7,25 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from scipy import stats
+
 from histreg.study.forecasts import ForecastRun
 from histreg.study.methods import Method
 from histreg.study.runs import Record
 from histreg.study.tabular import TabularRun
 
 METRICS = ("train MAE", "train RMSE", "test MAE", "test RMSE")
+
+
+def students_factor(n: int) -> float:
+    """Return half of the 95 % interval of a mean of n numbers, in standard errors.
+
+    Examples
+    --------
+    >>> round(students_factor(5), 3)
+    2.776
+    """
+    return float(stats.t.ppf(0.975, n - 1))
 
 
 @dataclass(frozen=True)
@@ -50,6 +63,11 @@ class Estimate:
             return cls(mean, math.nan, 1)
         variance = math.fsum((each - mean) ** 2 for each in numbers) / (n - 1)
         return cls(mean, math.sqrt(variance / n), n)
+
+    @property
+    def half_interval(self) -> float:
+        """Half of Student's 95 % interval of the mean; NaN if n does not tell."""
+        return self.se * students_factor(self.n) if self.n > 1 else math.nan
 
     def apart(self, other: Estimate) -> float:
         """Return this mean minus another, in joint standard errors.
