@@ -267,7 +267,6 @@ def test_runs_that_fail_are_told_with_their_reason():
         ),
         (["run", "forecasts", "--datasets", "pole"], "has the dataset pole"),
         (["run", "overall", "--datasets", "ETTh1"], "has the dataset ETTh1"),
-        (["table", "forecasts", "--paired"], "--paired must be for one of"),
         (["table", "forecasts"], "the table forecasts must have records"),
         (["run", "overall", "--methods", "l3"], "--methods must be one of "),
         (["run", "overall", "--seeds", "one"], "--seeds must be numbers such as 1,2"),

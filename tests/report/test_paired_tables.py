@@ -3,6 +3,7 @@
 import pytest
 
 from histreg.report.study_tables import tables_of
+from histreg.study.catalogue import FORECAST_HL
 from histreg.study.methods import L1, L2, MDN, HLGauss, LinearRegression
 from tests.report.examples import (
     ANNEALING,
@@ -16,7 +17,7 @@ from tests.report.examples import (
     UNSTEADY,
 )
 from tests.report.reading import one, rows
-from tests.study.made_up import tabular_records
+from tests.study.made_up import forecast_records, tabular_records
 
 
 def paired(name, records, metrics=("test MAE",)):
@@ -221,3 +222,19 @@ def test_the_training_is_compared_with_that_of_l2():
     # sqrt(2 / 3) - sqrt(14) / 3, 1 - sqrt(5), 6 - 2 and 1 - 3.
     found = [table.rows[0][2] for table in tables]
     assert found == ["-0.431", "-1.236", "+4.000", "-2.000"]
+
+
+def test_losses_of_forecasts_are_compared_model_by_model():
+    records = [
+        *forecast_records("ETTh1", "GRU", L2(), [1.0, 2.0]),
+        *forecast_records("ETTh1", "GRU", FORECAST_HL, [1.5, 3.0]),
+        *forecast_records("ETTh1", "LSTM", L2(), [9.0, 9.0]),
+        *forecast_records("ETTh1", "LSTM", FORECAST_HL, [8.0, 8.0]),
+    ]
+    mse, mae = tables_of("forecasts", records, is_paired=True)
+    assert mse.title == "Forecasts of series, differences in test MSE: ETTh1"
+    assert mae.title.endswith("differences in test MAE: ETTh1")
+    assert [row[:3] for row in mse.rows] == [
+        ("GRU, HL-Gauss", "GRU, l2", "+0.750"),
+        ("LSTM, HL-Gauss", "LSTM, l2", "-1.000"),
+    ]

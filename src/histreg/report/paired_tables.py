@@ -6,25 +6,29 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
+from typing import Any
 
 from histreg.report.error_tables import (
     SENSITIVITY,
     TRAINING,
-    Label,
     Tables,
     column_label,
     learnt,
 )
+from histreg.report.forecast_tables import ERRORS
 from histreg.report.printed import PrintedTable
 from histreg.study.catalogue import EXPERIMENTS
 from histreg.study.comparisons import Comparison
-from histreg.study.datasets import dataset
+from histreg.study.datasets import source
+from histreg.study.forecasts import ForecastRun
 from histreg.study.methods import L2, HLGauss, HLOneBin, Method
 from histreg.study.representations import with_own_body
 from histreg.study.runs import Record
 from histreg.study.statistics import (
+    ForecastSetting,
     Setting,
     best_settings,
+    forecast_settings,
     of_any_rate,
     settings_of,
     validated_settings,
@@ -33,7 +37,8 @@ from histreg.study.tabular import TabularRun
 
 USUAL_PADDING = HLGauss().padding_in_bins
 
-IsReference = Callable[[TabularRun, TabularRun], bool]
+AnySetting = Setting | ForecastSetting
+IsReference = Callable[[Any, Any], bool]
 """Whether the second run is what the first, on the same data set, is compared with.
 
 A run that others are compared with is so with itself."""
@@ -55,9 +60,9 @@ class Pairing:
     """
 
     is_reference: IsReference
-    settings: Callable[[Sequence[Record]], list[Setting]] = settings_of
+    settings: Callable[[Sequence[Record]], Sequence[AnySetting]] = settings_of
     metrics: tuple[str, ...] = ()
-    label: Label = attrgetter("label")
+    label: Callable[[Any], str] = attrgetter("label")
 
 
 def check_paired(name: str, asked: Sequence[str] = ()) -> None:
@@ -84,12 +89,12 @@ def paired_table(name: str) -> Tables:
         return [
             _table(
                 f"{EXPERIMENTS[name].title}, differences in {metric}: "
-                f"{dataset(data).title}",
-                [each for each in settings if each.dataset == data],
+                f"{source(data).title}",
+                [each for each in settings if each.run.dataset == data],
                 pairing,
                 metric,
             )
-            for data in dict.fromkeys(each.dataset for each in settings)
+            for data in dict.fromkeys(each.run.dataset for each in settings)
             for metric in pairing.metrics or metrics
         ]
 
@@ -97,7 +102,7 @@ def paired_table(name: str) -> Tables:
 
 
 def _table(
-    title: str, settings: Sequence[Setting], pairing: Pairing, metric: str
+    title: str, settings: Sequence[AnySetting], pairing: Pairing, metric: str
 ) -> PrintedTable:
     rows, alone = [], []
     for each in settings:
@@ -125,15 +130,15 @@ def _table(
 
 
 def reference_of(
-    setting: Setting, settings: Sequence[Setting], is_reference: IsReference
-) -> Setting | None:
+    setting: AnySetting, settings: Sequence[AnySetting], is_reference: IsReference
+) -> AnySetting | None:
     """Return what a setting is compared with, which may be itself; None if missing."""
     found = (each for each in settings if is_reference(setting.run, each.run))
     return next(found, None)
 
 
 def _cells(
-    setting: Setting, reference: Setting, metric: str
+    setting: AnySetting, reference: AnySetting, metric: str
 ) -> tuple[str, str, str, str] | None:
     """Return the difference, its interval, p and the seeds; None without seeds."""
     found = Comparison.of(setting.values(metric), reference.values(metric))
@@ -157,7 +162,8 @@ def _with_fixed_target(run: TabularRun, other: TabularRun) -> bool:
     return other == replace(run, method=fixed)
 
 
-def _with_l2_of_that_share(run: TabularRun, other: TabularRun) -> bool:
+def _with_l2(run: TabularRun | ForecastRun, other: TabularRun | ForecastRun) -> bool:
+    """Compare with the squared error, all else alike: share of corruption, model."""
     return other == replace(run, method=L2())
 
 
@@ -206,10 +212,12 @@ PAIRINGS = {
     "sigma": Pairing(_against(L2())),
     "representation": Pairing(_with_own_body, label=column_label),
     "annealing": Pairing(_with_fixed_target),
-    "corruption": Pairing(_with_l2_of_that_share),
+    "corruption": Pairing(_with_l2),
     "grid": Pairing(_with_usual_grid),
     "head-start": Pairing(_with_usual_start),
     "training": Pairing(_against(L2()), _learnt, TRAINING[:4]),
     "sensitivity": Pairing(_against(HLGauss()), metrics=SENSITIVITY[:1]),
+    "forecasts": Pairing(_with_l2, forecast_settings, ERRORS),
+    "forecasts-of-change": Pairing(_with_l2, forecast_settings, ERRORS),
 }
 """By experiment: those whose runs are of seeds, under conditions to compare."""
