@@ -266,6 +266,8 @@ def test_runs_that_fail_are_told_with_their_reason():
             "--datasets must be one of 'ct',",
         ),
         (["run", "forecasts", "--datasets", "pole"], "has the dataset pole"),
+        (["run", "overall", "--models", "GRU"], "--models must be for forecasts"),
+        (["run", "forecasts", "--models", "MLP"], "--models must be one of 'Linear',"),
         (["run", "overall", "--datasets", "ETTh1"], "has the dataset ETTh1"),
         (["table", "forecasts"], "the table forecasts must have records"),
         (["run", "overall", "--methods", "l3"], "--methods must be one of "),

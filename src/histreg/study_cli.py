@@ -64,6 +64,9 @@ Datasets = Annotated[
 Methods = Annotated[
     str | None, typer.Option("--methods", help="Only these, by commas.")
 ]
+Models = Annotated[
+    str | None, typer.Option("--models", help="Only these forecasters, by commas.")
+]
 Seeds = Annotated[
     str | None, typer.Option("--seeds", help="Only these, by commas or as 1-5.")
 ]
@@ -114,6 +117,7 @@ def run(
     names: Names,
     datasets: Datasets = None,
     methods: Methods = None,
+    models: Models = None,
     seeds: Seeds = None,
     epochs: Epochs = None,
     jobs: Annotated[
@@ -133,7 +137,7 @@ def run(
     """Compute what is missing of experiments; stop and start it as you like."""
     _import(modules)
     records = Store(store)
-    runs = _runs(names, datasets, methods, seeds, epochs)
+    runs = _runs(names, datasets, methods, models, seeds, epochs)
     n_jobs = (os.cpu_count() or 1) if jobs is None else jobs
     check_count("--jobs", n_jobs, at_least=1)
     if data_dir is not None and not data_dir.is_dir():
@@ -188,6 +192,7 @@ def status(
     names: Annotated[list[str] | None, typer.Argument(help="All if none.")] = None,
     datasets: Datasets = None,
     methods: Methods = None,
+    models: Models = None,
     seeds: Seeds = None,
     epochs: Epochs = None,
     store: StoreFolder = DEFAULT_STORE,
@@ -201,7 +206,7 @@ def status(
     refused: list[ValueError] = []
     for name in names or EXPERIMENTS:
         try:
-            runs = _runs([name], datasets, methods, seeds, epochs)
+            runs = _runs([name], datasets, methods, models, seeds, epochs)
         except ValueError as error:
             if names:
                 raise
@@ -241,6 +246,7 @@ def collect(
     names: Names,
     datasets: Datasets = None,
     methods: Methods = None,
+    models: Models = None,
     seeds: Seeds = None,
     epochs: Epochs = None,
     store: StoreFolder = DEFAULT_STORE,
@@ -258,7 +264,7 @@ def collect(
     records = Store(store)
     if out is not None and out.exists() and not out.is_dir():
         raise ValueError(f"--out must be a folder, got file {out}")
-    each = {n: _runs([n], datasets, methods, seeds, epochs) for n in names}
+    each = {n: _runs([n], datasets, methods, models, seeds, epochs) for n in names}
     for name, runs in each.items():
         path, n = records.collect(name, runs, into=out)
         Console().print(f"{n} of {len(runs)} records in {escape(str(path))}")
@@ -270,6 +276,7 @@ def table(
     name: Name,
     datasets: Datasets = None,
     methods: Methods = None,
+    models: Models = None,
     seeds: Seeds = None,
     epochs: Epochs = None,
     form: Format = "text",
@@ -299,7 +306,7 @@ def table(
     chosen = tuple(_listed(metrics)) or (MAIN_METRICS[:1] if paired else usual)
     for metric in chosen:
         check_choice("--metrics", metric, METRICS)
-    runs = _runs([name], datasets, methods, seeds, epochs)
+    runs = _runs([name], datasets, methods, models, seeds, epochs)
     if paired:
         check_paired(name, _listed(metrics))
     records = Store(store).records(runs)
@@ -370,6 +377,7 @@ def figure(
     ],
     datasets: Datasets = None,
     methods: Methods = None,
+    models: Models = None,
     seeds: Seeds = None,
     epochs: Epochs = None,
     store: StoreFolder = DEFAULT_STORE,
@@ -381,7 +389,7 @@ def figure(
     _import(modules)
     if out.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise ValueError(f"--out must be named .png, .svg or .pdf, got {out}")
-    runs = _runs([name], datasets, methods, seeds, epochs)
+    runs = _runs([name], datasets, methods, models, seeds, epochs)
     records = Store(store).records(runs)
     _tell_missing(len(runs) - len(records), name)
     drawn = figure_of(name, records)
@@ -404,6 +412,7 @@ def _runs(
     names: list[str],
     datasets: str | None,
     methods: str | None,
+    models: str | None,
     seeds: str | None,
     epochs: int | None,
 ) -> tuple[Run, ...]:
@@ -412,6 +421,7 @@ def _runs(
     asked: dict[str, list[str] | list[int]] = {
         "dataset": _listed(datasets, "--datasets"),
         "method": _listed(methods, "--methods"),
+        "architecture": _listed(models, "--models"),
         "seed": _numbers(seeds),
     }
     for name in names:
@@ -419,6 +429,7 @@ def _runs(
             experiment(name).runs,
             datasets=_listed(datasets),
             methods=_listed(methods),
+            models=_listed(models),
             seeds=_numbers(seeds),
             epochs=epochs,
         )
@@ -430,6 +441,8 @@ def _runs(
         # A name that none has would be left out without a word.
         if absent and there != {None}:
             raise ValueError(f"no run of {told} has the {facet} {', '.join(absent)}")
+    if models is not None and not any(run.facet("architecture") for run in found):
+        raise ValueError(f"--models must be for forecasts, {told} has none of them")
     if epochs is not None and not any(hasattr(run, "epochs") for run in found):
         raise ValueError(
             f"--epochs must be for networks trained in epochs, {told} has none of them"

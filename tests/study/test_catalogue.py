@@ -411,3 +411,11 @@ def test_other_epochs_go_along_to_another_data_set():
 def test_what_is_not_there_is_refused(asked, message):
     with pytest.raises(ValueError, match=message):
         selected(RUNS, **asked)
+
+
+def test_forecasters_are_chosen_by_their_bodies():
+    chosen = selected(EXPERIMENTS["forecasts"].runs, models=["GRU"], datasets=["ETTh1"])
+    forecasts = [run for run in chosen if isinstance(run, ForecastRun)]
+    assert {run.architecture for run in forecasts} == {"GRU"}
+    assert len(forecasts) == 2 * 5
+    assert len(chosen) == 11  # and what learns nothing

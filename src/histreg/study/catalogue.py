@@ -411,6 +411,7 @@ def selected(
     *,
     datasets: Collection[str] = (),
     methods: Collection[str] = (),
+    models: Collection[str] = (),
     seeds: Collection[int] = (),
     epochs: int | None = None,
 ) -> tuple[Run, ...]:
@@ -424,6 +425,8 @@ def selected(
         that it has, by their own protocol. A series has none of the runs on tables,
         and a table none of those on series.
     methods : collection of str
+    models : collection of str
+        The bodies of forecasters.
     seeds : collection of int
     epochs : int, optional
         Instead of the protocol's, for networks that are trained in epochs.
@@ -432,6 +435,8 @@ def selected(
         check_choice("--datasets", name, {**DATASETS, **SERIES})
     for name in methods:
         check_choice("--methods", name, METHODS)
+    for name in models:
+        check_choice("--models", name, BODIES)
     if epochs is not None:
         check_count("--epochs", epochs, at_least=1)
     if datasets:
@@ -439,6 +444,8 @@ def selected(
     chosen = []
     for run in dict.fromkeys(runs):
         if methods and run.facet("method") not in (None, *methods):
+            continue
+        if models and run.facet("architecture") not in (None, *models):
             continue
         if seeds and run.facet("seed") not in (None, *seeds):
             continue
