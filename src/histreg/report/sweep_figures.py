@@ -213,6 +213,7 @@ def _log_n_bins(ax: Axes) -> None:
 
 def _log_rates(ax: Axes) -> None:
     ax.set_xscale("log")
+    set_log(ax.yaxis)  # a rate too high costs many times what a choice can gain
     _ticks(ax, RATES)
 
 

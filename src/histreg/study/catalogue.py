@@ -71,7 +71,7 @@ AUXILIARY = (
 )
 FINAL_SIGMAS = tuple(2.0**power for power in range(-6, 3))  # in bins
 CORRUPTED = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
-RATES = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
+RATES = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
 TUNED = (L2(), L1(), MDN(2), MDN(4), HLGauss())
 """The losses whose learning rates are tuned; components of MDN with them."""
 
