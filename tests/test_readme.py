@@ -18,7 +18,10 @@ ROOT = Path(__file__).parents[1]
 PAGES = [
     "README.md",
     "CONTRIBUTING.md",
-    *(f"docs/{name}.md" for name in ("study", "paper", "analysis", "claims")),
+    *(
+        f"docs/{name}.md"
+        for name in ("study", "paper", "analysis", "forecasts", "claims")
+    ),
 ]
 
 
@@ -86,7 +89,8 @@ def test_the_study_s_guide_shows_every_command_and_option():
 
 
 @pytest.mark.parametrize(
-    ("name", "n_blocks"), [("paper", 11), ("analysis", 9), ("claims", 2)]
+    ("name", "n_blocks"),
+    [("paper", 11), ("analysis", 9), ("forecasts", 2), ("claims", 2)],
 )
 def test_what_pages_say_of_the_study_is_what_the_records_say(name, n_blocks):
     page = (ROOT / "docs" / f"{name}.md").read_text()
