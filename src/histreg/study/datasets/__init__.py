@@ -5,7 +5,7 @@ from histreg.study.datasets import bike, ct, diabetes, pole, song
 from histreg.study.datasets.dataset import DataSet
 from histreg.study.datasets.ett import ETT
 from histreg.study.datasets.series import Series
-from histreg.study.datasets.source import Source, Table
+from histreg.study.datasets.source import Source, Table, TableSource
 
 __all__ = [
     "DATASETS",
@@ -14,6 +14,7 @@ __all__ = [
     "Series",
     "Source",
     "Table",
+    "TableSource",
     "dataset",
     "series",
     "source",
