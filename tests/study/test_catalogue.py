@@ -16,6 +16,7 @@ from histreg.study.catalogue import (
     experiment,
     selected,
     sines,
+    values,
 )
 from histreg.study.datasets import DATASETS, dataset
 from histreg.study.methods import (
@@ -317,3 +318,39 @@ def test_other_epochs_go_along_to_another_data_set():
 def test_what_is_not_there_is_refused(asked, message):
     with pytest.raises(ValueError, match=message):
         selected(RUNS, **asked)
+
+
+def test_values_are_of_every_fourth_game_with_reward_by_the_preset_of_the_paper():
+    runs = values()
+    games = list(dict.fromkeys(run.dataset for run in runs))
+    assert games == [
+        "AirRaid",
+        "Asteroids",
+        "BeamRider",
+        "Breakout",
+        "CrazyClimber",
+        "FishingDerby",
+        "Gravitar",
+        "JourneyEscape",
+        "MsPacman",
+        "Pooyan",
+        "RoadRunner",
+        "Solaris",
+        "Tutankham",
+        "YarsRevenge",
+    ]
+    assert len(runs) == 14 * 2 * 2
+    (histogram,) = {run.method for run in runs} - {L2()}
+    bins = histogram.bins(0.0, 1.0)
+    assert bins.n_bins == 100 and histogram.sigma_in_bins == 2
+    assert (bins.low, bins.high) == pytest.approx((-8 / 84, 1 + 8 / 84))
+    assert {(run.learning_rate, run.epochs, run.batch_size) for run in runs} == {
+        (1e-4, 1, 32)
+    }
+    assert {run.target for run in runs} == {"arrival"}
+
+
+def test_runs_on_games_are_selected_by_name():
+    chosen = selected(values(), datasets=["Pooyan", "Pong"], seeds=[2])
+    assert {run.dataset for run in chosen} == {"Pooyan", "Pong"}
+    assert len(chosen) == 4
