@@ -191,6 +191,30 @@ def test_the_cache_keeps_those_that_were_read_last(tmp_path, cache, monkeypatch)
     assert len(list(cache.glob("*.frames.npy"))) == 2
 
 
+def test_no_more_are_forgotten_than_need_be(tmp_path, cache):
+    for n in (60, 61, 62):  # of the four that are kept
+        toy_replay(tmp_path, recorded(n))
+    assert len(list(cache.glob("*.frames.npy"))) == 3
+    forget(but=4)
+    assert len(list(cache.glob("*.frames.npy"))) == 3
+
+
+def test_one_that_is_being_made_is_not_forgotten(tmp_path, cache, monkeypatch):
+    monkeypatch.setattr(replays, "FRAMES_A_REPORT", 50)
+    toy_replay(tmp_path, recorded(100), report=forget)
+    assert len(list(cache.glob("*.frames.npy"))) == 1
+
+
+def test_what_a_killed_process_left_behind_is_cleared_away(tmp_path, cache):
+    toy_replay(tmp_path, recorded(100))
+    (frames,) = cache.glob("*.frames.npy")
+    forget()
+    left_behind = frames.with_name(f".999.partial.{frames.name}")
+    left_behind.write_bytes(b"half")
+    toy_replay(tmp_path, recorded(100))
+    assert not left_behind.exists() and frames.exists()
+
+
 def test_one_who_reads_a_replay_can_go_on_when_it_is_forgotten(tmp_path, cache):
     replay = toy_replay(tmp_path, recorded(100))
     forget()

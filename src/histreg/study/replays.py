@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -178,7 +178,7 @@ def replay_of(
     told = f"{actions.sha256} {emulator.settings}"
     key = hashlib.sha256(told.encode()).hexdigest()[:16]
     frames = folder / f"{game.name}-{key}.frames.npy"
-    with _alone(folder / f"{game.name}-{key}.lock", report):
+    with _alone(_lock(frames), report):
         if not _outcomes(frames).exists():
             _make_room(folder, len(actions) * SIDE * SIDE, game)
             _play(game, actions, emulator, frames, report)
@@ -188,13 +188,15 @@ def replay_of(
 def forget(folder: Path | None = None, *, but: int = 0) -> None:
     """Delete replays from the cache, except those that were read last.
 
-    Who reads one goes on reading it.
+    Who has one open goes on reading it; one that is being made is left alone.
     """
     folder = folder or _folder()
-    kept = sorted(folder.glob("*.frames.npy"), key=lambda path: path.stat().st_mtime)
-    for path in kept[: len(kept) - but]:
-        _outcomes(path).unlink(missing_ok=True)
-        path.unlink(missing_ok=True)
+    found = [path for path in folder.glob("*.frames.npy") if path.name[0] != "."]
+    found.sort(key=lambda path: path.stat().st_mtime)
+    for path in found[: max(0, len(found) - but)]:
+        with suppress(Timeout), FileLock(_lock(path), timeout=0):
+            _outcomes(path).unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
 
 
 def _folder() -> Path:
@@ -204,6 +206,10 @@ def _folder() -> Path:
     folder = cache / "replays"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+def _lock(frames: Path) -> Path:
+    return frames.with_name(frames.name.replace(".frames.npy", ".lock"))
 
 
 def _outcomes(frames: Path) -> Path:
@@ -247,6 +253,8 @@ def _play(
     rewards = np.zeros(len(actions))
     is_over = np.zeros(len(actions), np.bool_)
     start = 0
+    for left_behind in path.parent.glob(f".*.partial.{path.name}"):
+        left_behind.unlink()  # by a process that was killed: the lock is ours
     with whole(path) as partial:
         # Not into mapped memory: a full disk would kill the process.
         with partial.open("wb") as file:
