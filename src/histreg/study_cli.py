@@ -25,7 +25,7 @@ from histreg.files import whole
 from histreg.refusals import INTERRUPTED, leave, refusing
 from histreg.study import runner
 from histreg.study.catalogue import EXPERIMENTS, experiment, selected
-from histreg.study.datasets import DATASETS, SERIES, Source, source
+from histreg.study.datasets import DATASETS, SERIES, TableSource, source
 from histreg.study.executors import pool_of
 from histreg.study.runs import Record, Run
 from histreg.study.store import State, Store
@@ -94,7 +94,7 @@ def list_(data_dir: DataDir = None, modules: Imports = None) -> None:
         shown.add_row(each.name, each.question, each.place, str(len(each.runs)))
     console.print(shown)
     shown = Table("name", "title", "rows", "features", "here", title="Data sets")
-    every: list[Source] = [*DATASETS.values(), *SERIES.values()]
+    every: list[TableSource] = [*DATASETS.values(), *SERIES.values()]
     for data in every:
         here = data.is_embedded or data.find(data_dir) is not None
         shown.add_row(

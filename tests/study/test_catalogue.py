@@ -18,6 +18,7 @@ from histreg.study.catalogue import (
     experiment,
     selected,
     sines,
+    values,
 )
 from histreg.study.datasets import DATASETS, SERIES, dataset
 from histreg.study.forecasts import ForecastRun
@@ -419,3 +420,39 @@ def test_forecasters_are_chosen_by_their_bodies():
     assert {run.architecture for run in forecasts} == {"GRU"}
     assert len(forecasts) == 2 * 5
     assert len(chosen) == 11  # and what learns nothing
+
+
+def test_values_are_of_every_fourth_game_with_reward_by_the_preset_of_the_paper():
+    runs = values()
+    games = list(dict.fromkeys(run.dataset for run in runs))
+    assert games == [
+        "AirRaid",
+        "Asteroids",
+        "BeamRider",
+        "Breakout",
+        "CrazyClimber",
+        "FishingDerby",
+        "Gravitar",
+        "JourneyEscape",
+        "MsPacman",
+        "Pooyan",
+        "RoadRunner",
+        "Solaris",
+        "Tutankham",
+        "YarsRevenge",
+    ]
+    assert len(runs) == 14 * 2 * 2
+    (histogram,) = {run.method for run in runs} - {L2()}
+    bins = histogram.bins(0.0, 1.0)
+    assert bins.n_bins == 100 and histogram.sigma_in_bins == 2
+    assert (bins.low, bins.high) == pytest.approx((-8 / 84, 1 + 8 / 84))
+    assert {(run.learning_rate, run.epochs, run.batch_size) for run in runs} == {
+        (1e-4, 1, 32)
+    }
+    assert {run.target for run in runs} == {"arrival"}
+
+
+def test_runs_on_games_are_selected_by_name():
+    chosen = selected(values(), datasets=["Pooyan", "Pong"], seeds=[2])
+    assert {run.dataset for run in chosen} == {"Pooyan", "Pong"}
+    assert len(chosen) == 4
