@@ -95,14 +95,19 @@ class ValueRun(Run):
     def label(self) -> str:
         """Game, method, seed, and what differs from the protocol."""
         told = [self.dataset, self.method.name, f"seed {self.seed}"]
-        told += [] if self.target == "arrival" else [f"{self.target} target"]
+        return ", ".join([*told, *self.changes])
+
+    @property
+    def changes(self) -> list[str]:
+        """What differs from the protocol, in words."""
+        told = [] if self.target == "arrival" else [f"{self.target} target"]
         usual = ValueRun(self.dataset, self.method, self.seed)
         told += [
             f"{name.replace('_', ' ')} {getattr(self, name):g}"
             for name in ("epochs", "learning_rate", "batch_size")
             if getattr(self, name) != getattr(usual, name)
         ]
-        return ", ".join(told)
+        return told
 
     @property
     def stack(self) -> tuple[object, ...]:
