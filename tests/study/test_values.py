@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 import torch
 
-from histreg.study import datasets, values
+from histreg.study import convolutions, datasets, values
 from histreg.study.methods import L1, L2, HLGauss
 from histreg.study.replays import OutOfStepError, replay_of
 from histreg.study.runner import plan, work
@@ -35,6 +35,9 @@ def toy(tmp_path, monkeypatch):
     monkeypatch.setattr("histreg.study.states.KNOWN", 0.99)
     monkeypatch.setitem(datasets.GAMES, "toy", GAME)
     written(tmp_path, recorded(N_BYTES))
+    # The same layers with less in them: what is tested of training is not their size.
+    monkeypatch.setattr(convolutions, "LAYERS", ((8, 8, 4), (8, 4, 2), (8, 3, 1)))
+    monkeypatch.setattr(convolutions, "WIDTH", 64)
     torch.set_num_threads(1)
 
 
@@ -182,6 +185,8 @@ def test_labels_tell_what_differs():
     assert ValueRun("Pong", L2(), 3).label == "Pong, l2, seed 3"
     run = ValueRun("Pong", HL, 3, target="textbook", learning_rate=1e-3)
     assert run.label == "Pong, HL-Gauss, seed 3, textbook target, learning rate 0.001"
+    assert run.changes == ["textbook target", "learning rate 0.001"]
+    assert ValueRun("Pong", L2(), 3).changes == []
 
 
 def test_a_run_moves_to_another_game():
