@@ -18,7 +18,6 @@ from histreg.study.catalogue import (
     experiment,
     selected,
     sines,
-    values,
 )
 from histreg.study.datasets import DATASETS, SERIES, dataset
 from histreg.study.forecasts import ForecastRun
@@ -34,6 +33,7 @@ from histreg.study.methods import (
     LinearRegression,
 )
 from histreg.study.tabular import TabularRun
+from histreg.study.values import ValueRun
 
 ALL = {run.key: run for each in EXPERIMENTS.values() for run in each.runs}
 PAPER_METHODS = {
@@ -297,20 +297,31 @@ def test_a_series_gets_its_own_runs():
         ("label-bias", "ETTh1"),
         ("forecasts", "pole"),
         ("forecasts-of-change", "diabetes"),
+        ("overall", "Pong"),
+        ("targets", "Pong"),
+        ("forecasts", "Pong"),
+        ("values", "pole"),
+        ("values-textbook", "ETTh1"),
     ],
 )
-def test_a_series_has_no_runs_of_tables_nor_a_table_of_series(name, data):
+def test_tables_series_and_games_have_none_of_each_others_runs(name, data):
     assert selected(experiment(name).runs, datasets=[data]) == ()
 
 
-def test_of_tables_and_series_each_gets_what_it_can_have():
-    both = (*experiment("projected").runs, *experiment("forecasts").runs)
-    found = selected(both, datasets=["pole", "ETTh1"], methods=["HL-Gauss"], seeds=[1])
+def test_of_tables_series_and_games_each_gets_what_it_can_have():
+    names = ("projected", "forecasts", "values")
+    found = selected(
+        [run for name in names for run in experiment(name).runs],
+        datasets=["pole", "ETTh1", "Pong"],
+        methods=["HL-Gauss"],
+        seeds=[1],
+    )
     kinds = Counter((type(run), run.dataset) for run in found)
     assert kinds == {
         (TabularRun, "pole"): 1,
         (Measurement, "ETTh1"): 1,
         (ForecastRun, "ETTh1"): 4,
+        (ValueRun, "Pong"): 1,
     }
 
 
@@ -423,7 +434,7 @@ def test_forecasters_are_chosen_by_their_bodies():
 
 
 def test_values_are_of_every_fourth_game_with_reward_by_the_preset_of_the_paper():
-    runs = values()
+    runs = experiment("values").runs
     games = list(dict.fromkeys(run.dataset for run in runs))
     assert games == [
         "AirRaid",
@@ -452,7 +463,17 @@ def test_values_are_of_every_fourth_game_with_reward_by_the_preset_of_the_paper(
     assert {run.target for run in runs} == {"arrival"}
 
 
-def test_runs_on_games_are_selected_by_name():
-    chosen = selected(values(), datasets=["Pooyan", "Pong"], seeds=[2])
+def test_values_by_the_textbook_are_the_same_with_another_target():
+    runs = experiment("values-textbook").runs
+    assert {run.target for run in runs} == {"textbook"}
+    usual = tuple(replace(run, target="arrival") for run in runs)
+    assert usual == experiment("values").runs
+
+
+@pytest.mark.parametrize("name", ["values", "values-textbook"])
+def test_runs_on_games_are_selected_by_name_also_on_games_of_ones_own_choice(name):
+    runs = experiment(name).runs
+    chosen = selected(runs, datasets=["Pooyan", "Pong"], seeds=[2])
     assert {run.dataset for run in chosen} == {"Pooyan", "Pong"}
     assert len(chosen) == 4
+    assert {run.target for run in chosen} == {runs[0].target}

@@ -1,6 +1,7 @@
 """Ratios of errors: the paper's 55 by the numbers that are known of them, and laws."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -210,3 +211,20 @@ def test_only_what_is_alike_but_for_the_loss_is_paired():
     changed += value_records("Pong", VALUE_HL, [0.2], target="textbook")
     (pair,) = value_pairs([*hl, *changed])
     assert pair.label == "Pong, textbook target"
+
+
+def test_losses_that_saw_different_files_are_not_compared():
+    def of_file(records, *files):
+        return [
+            replace(each, outcome=replace(each.outcome, data_sha256=file))
+            for each, file in zip(records, files, strict=True)
+        ]
+
+    l2, hl = (
+        value_records("Pong", L2(), [0.2] * 2),
+        value_records("Pong", VALUE_HL, [0.1] * 2),
+    )
+    (pair,) = value_pairs([*of_file(l2, "long", "short"), *of_file(hl, "long", "long")])
+    assert pair.errors("test MAE") == {1: (0.2, 0.1)}
+    assert pair.log_ratio("test MAE") == pytest.approx(math.log(0.5))
+    assert value_pairs([*of_file(l2, "s", "s"), *of_file(hl, "l", "l")]) == []

@@ -393,6 +393,22 @@ EXPERIMENTS = {
             ),
         ),
         Experiment(
+            "values",
+            "Values of games",
+            "Figure 11",
+            "Does the advantage carry over to large networks that predict the return "
+            "of a player?",
+            values(),
+        ),
+        Experiment(
+            "values-textbook",
+            "Values of games, without the reward of arrival",
+            "not in it",
+            "Does it stay where the reward that a state has just brought, which can be "
+            "seen, is no part of its return?",
+            values(target="textbook"),
+        ),
+        Experiment(
             "targets",
             "Targets of the data sets",
             "Figure 14 and Table 5",
@@ -446,8 +462,8 @@ def selected(
     runs : sequence of Run
     datasets : collection of str
         Also those that an experiment does not have: they get the runs of the first
-        that it has, by their own protocol. A series has none of the runs on tables,
-        and a table none of those on series.
+        that it has, by their own protocol. Tables, series and games have none of each
+        other's runs.
     methods : collection of str
     models : collection of str
         The bodies of forecasters.
@@ -482,11 +498,7 @@ def selected(
 def _on(dataset: str, runs: Sequence[Run]) -> list[Run]:
     """Return runs on a data set: what there is, or what there is on another."""
     there = [run.facet("dataset") for run in runs]
-    alike = [
-        name
-        for name in there
-        if name is None or (name in SERIES) == (dataset in SERIES)
-    ]
+    alike = [name for name in there if name is None or _are_alike(name, dataset)]
     if not alike:
         return []
     source = dataset if dataset in alike else alike[0]
@@ -495,3 +507,8 @@ def _on(dataset: str, runs: Sequence[Run]) -> list[Run]:
         for run, name in zip(runs, there, strict=True)
         if name == source
     ]
+
+
+def _are_alike(a: object, b: str) -> bool:
+    """Return whether both are tables, both series or both games."""
+    return any(a in each and b in each for each in (DATASETS, SERIES, GAMES))

@@ -203,9 +203,18 @@ class ValuePair:
         return ", ".join([self.game, *self.l2.run.changes])
 
     def errors(self, metric: str) -> dict[int, tuple[float, float]]:
-        """Return the errors of l2 and HL-Gauss by seed, of those that both have."""
-        l2, hl = self.l2.values(metric), self.hl.values(metric)
-        return {seed: (l2[seed], hl[seed]) for seed in sorted(l2.keys() & hl.keys())}
+        """Return the errors of l2 and HL-Gauss by seed, of those that both have.
+
+        Of a seed both must have seen the same file: files of any length will do, so
+        that a store may have records of a short one beside those of a long one.
+        """
+        l2, hl = self.l2.by_seed(), self.hl.by_seed()
+        both = {seed: (l2[seed].outcome, hl[seed].outcome) for seed in l2 if seed in hl}
+        return {
+            seed: (a.metrics[metric], b.metrics[metric])
+            for seed, (a, b) in sorted(both.items())
+            if a.data_sha256 == b.data_sha256
+        }
 
     def mean_errors(self, metric: str) -> tuple[float, float]:
         """Return their means over these seeds; NaN without any."""
@@ -215,7 +224,9 @@ class ValuePair:
 
     def log_ratio(self, metric: str) -> float:
         """Return that of HL-Gauss over l2; NaN without seeds in common."""
-        return log_ratio(self.hl.values(metric), self.l2.values(metric))
+        both = self.errors(metric)
+        l2, hl = ({seed: each[i] for seed, each in both.items()} for i in (0, 1))
+        return log_ratio(hl, l2)
 
 
 def value_pairs(records: Iterable[Record]) -> list[ValuePair]:
