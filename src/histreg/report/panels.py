@@ -106,7 +106,7 @@ def name_points(
     frame = ax.get_window_extent()
     taken = [
         Bbox.from_extents(*(place - room * pixels), *(place + room * pixels))
-        for room, places in ((3, at), (1, map(ax.transData.transform, others)))
+        for room, places in ((3, at), (2, map(ax.transData.transform, others)))
         for place in places
     ]
     halo = patheffects.withStroke(linewidth=2, foreground="white")
