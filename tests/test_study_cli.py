@@ -11,15 +11,22 @@ import pytest
 from typer.testing import CliRunner
 
 from histreg.cli import app
-from histreg.study.catalogue import EXPERIMENTS, FORECAST_HL, experiment, selected
+from histreg.study.catalogue import (
+    EXPERIMENTS,
+    FORECAST_HL,
+    VALUE_HL,
+    experiment,
+    selected,
+)
 from histreg.study.claims import CLAIMS
-from histreg.study.datasets import DATASETS, SERIES
+from histreg.study.datasets import DATASETS, GAMES, SERIES
 from histreg.study.methods import L2, HLGauss, HLProjected
 from histreg.study.store import Store
 from histreg.study.tabular import TabularRun
 from tests.report.examples import RECORDS
 from tests.study.gated import wait_until
-from tests.study.made_up import forecast_records, record_of
+from tests.study.made_up import forecast_records, record_of, value_records
+from tests.study.toy_game import written
 
 FEW = ["--datasets", "diabetes", "--seeds", "1,2", "--epochs", "2"]
 METHODS = ["--methods", "l2,HL-Gauss,HL-OneBin,Linear Regression"]
@@ -44,6 +51,15 @@ def test_the_list_has_every_experiment_and_data_set():
     for name in (*EXPERIMENTS, "ct", "song-7000", "bike", "pole", "diabetes", *SERIES):
         assert name in printed
     assert "casual + registered = cnt" in printed
+
+
+def test_the_list_has_the_games_in_a_paragraph(place):
+    printed = " ".join(study("list").split())
+    assert "58 of 58 not here (AirRaid, Alien, " in printed
+    written(place, b"Raaa", GAMES["Pong"])
+    printed = " ".join(study("list", "--data-dir", place).split())
+    assert "1 of 58 here (Pong); 57 of 58 not here (AirRaid, " in printed
+    assert printed.count("The first episodes are the test") == 1
 
 
 def test_a_study_from_the_first_run_to_its_figure(place):
@@ -200,12 +216,48 @@ def test_a_dry_run_of_forecasts_says_how_long_and_which_series_is_not_here(place
     assert list(place.iterdir()) == []
 
 
-def test_tables_and_series_are_asked_for_together():
+def test_a_dry_run_of_values_says_how_long_and_which_games_are_not_here(place):
+    printed = study("run", "values", "--dry-run", "--jobs", "2")
+    # 14 games, two losses, two seeds; five and a half minutes each.
+    assert "56 runs to compute, about 2.5 h with 2 processes" in printed
+    assert "not here, to be downloaded if possible: AirRaid, Asteroids" in printed
+    few = study("run", "values", "--datasets", "Pong", "--dry-run", "--jobs", "1")
+    assert "4 runs to compute, about 22 min with 1 processes" in few
+    assert list(place.iterdir()) == []
+
+
+def test_tables_series_and_games_are_asked_for_together():
     printed = study(
-        *("run", "projected", "forecasts", "--datasets", "pole,ETTh1"),
+        *("run", "projected", "forecasts", "values", "--datasets", "pole,ETTh1,Pong"),
         *("--methods", "HL-Gauss", "--seeds", "1", "--dry-run"),
     )
-    assert "6 runs to compute" in printed  # one on Pole, four models, and naive
+    assert "7 runs to compute" in printed  # Pole, four models and naive, Pong
+
+
+def test_values_have_tables_and_a_figure(place):
+    for record in RECORDS["values"]:
+        Store("histreg-study").save(record)
+    command = ["values", "--datasets", "Breakout,Gravitar,Pong"]
+    printed = study("table", *command)
+    assert "Values of games: over games" in printed
+    for row in ("Breakout", "Pong", "mean log ratio"):
+        assert f"\n{row} " in printed
+    assert "Not finished" not in printed
+    study("figure", *command, "--out", "values.png")
+    assert (place / "values.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_claims_about_games_are_judged_on_those_asked_for():
+    games = ["Pong", "Alien", "Qbert", "Hero", "Krull"]
+    for i, game in enumerate(games):
+        for method, error in ((L2(), 0.3), (VALUE_HL, 0.1 + 0.01 * i)):
+            for record in value_records(game, method, [error] * 2):
+                Store("histreg-study").save(record)
+    printed = study("claims", "K36", "K37", "--datasets", ",".join(games))
+    assert "K36, confirmed: " in printed and "K37, confirmed: " in printed
+    assert "5 of 5 games, p 0.031" in printed
+    assert "K36, not run: " in study("claims", "K36")
+    assert "K36, not run: " in study("claims", "K36", "--datasets", "pole")
 
 
 def test_forecasts_have_table_and_figure(place):
@@ -269,6 +321,11 @@ def test_runs_that_fail_are_told_with_their_reason():
         (["run", "overall", "--models", "GRU"], "--models must be for forecasts"),
         (["run", "forecasts", "--models", "MLP"], "--models must be one of 'Linear',"),
         (["run", "overall", "--datasets", "ETTh1"], "has the dataset ETTh1"),
+        (["run", "overall", "--datasets", "Pong"], "has the dataset Pong"),
+        (["run", "values", "--datasets", "pole"], "has the dataset pole"),
+        (["run", "values", "--datasets", "pong"], "--datasets must be one of 'ct',"),
+        (["run", "values", "--models", "GRU"], "--models must be for forecasts"),
+        (["table", "values", "--paired"], "--paired must be for one of"),
         (["table", "forecasts"], "the table forecasts must have records"),
         (["run", "overall", "--methods", "l3"], "--methods must be one of "),
         (["run", "overall", "--seeds", "one"], "--seeds must be numbers such as 1,2"),

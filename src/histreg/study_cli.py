@@ -25,7 +25,7 @@ from histreg.files import whole
 from histreg.refusals import INTERRUPTED, leave, refusing
 from histreg.study import runner
 from histreg.study.catalogue import EXPERIMENTS, experiment, selected
-from histreg.study.datasets import DATASETS, SERIES, Source, source
+from histreg.study.datasets import DATASETS, GAMES, SERIES, TableSource, source
 from histreg.study.executors import pool_of
 from histreg.study.runs import Record, Run
 from histreg.study.store import State, Store
@@ -94,7 +94,7 @@ def list_(data_dir: DataDir = None, modules: Imports = None) -> None:
         shown.add_row(each.name, each.question, each.place, str(len(each.runs)))
     console.print(shown)
     shown = Table("name", "title", "rows", "features", "here", title="Data sets")
-    every: list[Source] = [*DATASETS.values(), *SERIES.values()]
+    every: list[TableSource] = [*DATASETS.values(), *SERIES.values()]
     for data in every:
         here = data.is_embedded or data.find(data_dir) is not None
         shown.add_row(
@@ -107,6 +107,24 @@ def list_(data_dir: DataDir = None, modules: Imports = None) -> None:
     console.print(shown)
     for data in every:
         console.print(f"[bold]{data.name}[/bold]: {escape(data.quirks)}", style="dim")
+    _print_games(console, data_dir)
+
+
+def _print_games(console: Console, data_dir: Path | None) -> None:
+    """Show the games in a paragraph: there are too many for a row each."""
+    by_place: dict[str, list[str]] = {"here": [], "not here": []}
+    for name, game in GAMES.items():
+        place = "not here" if game.find(data_dir) is None else "here"
+        by_place[place].append(name)
+    told = [
+        f"{len(names)} of {len(GAMES)} {place} ({', '.join(names)})"
+        for place, names in by_place.items()
+        if names
+    ]
+    quirks = next(iter(GAMES.values())).quirks
+    console.print(
+        f"[bold]Games of Atari[/bold]: {'; '.join(told)}. {escape(quirks)}", style="dim"
+    )
 
 
 @app.command(
@@ -349,7 +367,7 @@ def claims(
     for name in names or []:
         check_choice("claim", name, CLAIMS)
     for name in _listed(datasets, "--datasets"):
-        check_choice("--datasets", name, {**DATASETS, **SERIES})
+        check_choice("--datasets", name, {**DATASETS, **SERIES, **GAMES})
     judged = [CLAIMS[name] for name in names or CLAIMS]
     wanted = dict.fromkeys(name for claim in judged for name in claim.experiments)
     runs: dict[Run, None] = {}

@@ -1,6 +1,6 @@
 """Records made by hand, one set for each experiment."""
 
-from histreg.study.catalogue import FORECAST_HL
+from histreg.study.catalogue import FORECAST_HL, VALUE_HL
 from histreg.study.measurements import Measurement, bound_example
 from histreg.study.methods import (
     L2,
@@ -22,6 +22,7 @@ from tests.study.made_up import (
     record_of,
     sine_record,
     tabular_records,
+    value_records,
 )
 
 BIAS = record_of(
@@ -179,6 +180,22 @@ def forecasts(series, architecture, **changes):
     ]
 
 
+def values(errors=None, **changes):
+    """Return records of both losses on games, two seeds each."""
+    errors = errors or {
+        # l2 and HL-Gauss: ratios of 1/2 and 1/2, of 1/2 and 2, and of 1/4 and 1/4.
+        "Breakout": ([0.02, 0.04], [0.01, 0.02]),
+        "Gravitar": ([0.01, 0.01], [0.005, 0.02]),
+        "Pong": ([0.08, 0.04], [0.02, 0.01]),
+    }
+    return [
+        record
+        for game, both in errors.items()
+        for method, numbers in zip((L2(), VALUE_HL), both, strict=True)
+        for record in value_records(game, method, numbers, **changes)
+    ]
+
+
 RECORDS = {
     "sines": [sine_record(), sine_record("HL-Gauss", rate=1e-2, fit=[0.0, 1.0, 0.0])],
     "sines-reduced": [sine_record()],
@@ -212,4 +229,6 @@ RECORDS = {
         naive_record("ETTh1"),
         *forecasts("ETTh1", "GRU", subtracts_last=True),
     ],
+    "values": values(),
+    "values-textbook": values(target="textbook"),
 }

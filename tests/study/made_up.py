@@ -9,6 +9,7 @@ from histreg.study.methods import L2, HLGauss
 from histreg.study.runs import Outcome, Record
 from histreg.study.sines import SineRun
 from histreg.study.tabular import TabularRun
+from histreg.study.values import ValueRun
 
 SINE_HL = HLGauss(sigma_in_bins=2.0, padding_in_bins=0.0)
 
@@ -128,6 +129,29 @@ def forecast_records(
         metrics = {"test MSE": value, "test MAE": value}
         metrics |= {name: given[seed - 1] for name, given in dict(own).items()}
         records.append(record_of(run, metrics, curves if seed == 1 else ()))
+    return records
+
+
+def value_records(game, method, test_mae, *, test_rmse=None, diverged=(), **changes):
+    """Return a record for each number of a list, with seeds 1, 2, ...
+
+    RMSE is twice the number unless it has its own; the seeds in `diverged` have none.
+    """
+    records = []
+    rmse = test_rmse or [2 * value for value in test_mae]
+    for seed, value in enumerate(test_mae, start=1):
+        run = ValueRun(game, method, seed, **changes)
+        if seed in diverged:
+            records.append(record_of(run, diverged_at=1))
+            continue
+        metrics = {
+            "test MAE": value,
+            "test RMSE": rmse[seed - 1],
+            "test MAE of the median": 0.25,
+            "test RMSE of the mean": 0.5,
+            "test states": 12345,
+        }
+        records.append(record_of(run, metrics))
     return records
 
 

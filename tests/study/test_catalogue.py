@@ -33,6 +33,7 @@ from histreg.study.methods import (
     LinearRegression,
 )
 from histreg.study.tabular import TabularRun
+from histreg.study.values import ValueRun
 
 ALL = {run.key: run for each in EXPERIMENTS.values() for run in each.runs}
 PAPER_METHODS = {
@@ -296,20 +297,31 @@ def test_a_series_gets_its_own_runs():
         ("label-bias", "ETTh1"),
         ("forecasts", "pole"),
         ("forecasts-of-change", "diabetes"),
+        ("overall", "Pong"),
+        ("targets", "Pong"),
+        ("forecasts", "Pong"),
+        ("values", "pole"),
+        ("values-textbook", "ETTh1"),
     ],
 )
-def test_a_series_has_no_runs_of_tables_nor_a_table_of_series(name, data):
+def test_tables_series_and_games_have_none_of_each_others_runs(name, data):
     assert selected(experiment(name).runs, datasets=[data]) == ()
 
 
-def test_of_tables_and_series_each_gets_what_it_can_have():
-    both = (*experiment("projected").runs, *experiment("forecasts").runs)
-    found = selected(both, datasets=["pole", "ETTh1"], methods=["HL-Gauss"], seeds=[1])
+def test_of_tables_series_and_games_each_gets_what_it_can_have():
+    names = ("projected", "forecasts", "values")
+    found = selected(
+        [run for name in names for run in experiment(name).runs],
+        datasets=["pole", "ETTh1", "Pong"],
+        methods=["HL-Gauss"],
+        seeds=[1],
+    )
     kinds = Counter((type(run), run.dataset) for run in found)
     assert kinds == {
         (TabularRun, "pole"): 1,
         (Measurement, "ETTh1"): 1,
         (ForecastRun, "ETTh1"): 4,
+        (ValueRun, "Pong"): 1,
     }
 
 
@@ -419,3 +431,49 @@ def test_forecasters_are_chosen_by_their_bodies():
     assert {run.architecture for run in forecasts} == {"GRU"}
     assert len(forecasts) == 2 * 5
     assert len(chosen) == 11  # and what learns nothing
+
+
+def test_values_are_of_every_fourth_game_with_reward_by_the_preset_of_the_paper():
+    runs = experiment("values").runs
+    games = list(dict.fromkeys(run.dataset for run in runs))
+    assert games == [
+        "AirRaid",
+        "Asteroids",
+        "BeamRider",
+        "Breakout",
+        "CrazyClimber",
+        "FishingDerby",
+        "Gravitar",
+        "JourneyEscape",
+        "MsPacman",
+        "Pooyan",
+        "RoadRunner",
+        "Solaris",
+        "Tutankham",
+        "YarsRevenge",
+    ]
+    assert len(runs) == 14 * 2 * 2
+    (histogram,) = {run.method for run in runs} - {L2()}
+    bins = histogram.bins(0.0, 1.0)
+    assert bins.n_bins == 100 and histogram.sigma_in_bins == 2
+    assert (bins.low, bins.high) == pytest.approx((-8 / 84, 1 + 8 / 84))
+    assert {(run.learning_rate, run.epochs, run.batch_size) for run in runs} == {
+        (1e-4, 1, 32)
+    }
+    assert {run.target for run in runs} == {"arrival"}
+
+
+def test_values_by_the_textbook_are_the_same_with_another_target():
+    runs = experiment("values-textbook").runs
+    assert {run.target for run in runs} == {"textbook"}
+    usual = tuple(replace(run, target="arrival") for run in runs)
+    assert usual == experiment("values").runs
+
+
+@pytest.mark.parametrize("name", ["values", "values-textbook"])
+def test_runs_on_games_are_selected_by_name_also_on_games_of_ones_own_choice(name):
+    runs = experiment(name).runs
+    chosen = selected(runs, datasets=["Pooyan", "Pong"], seeds=[2])
+    assert {run.dataset for run in chosen} == {"Pooyan", "Pong"}
+    assert len(chosen) == 4
+    assert {run.target for run in chosen} == {runs[0].target}

@@ -1,13 +1,14 @@
 """The paper's numbers, as they are printed in it."""
 
 import csv
+import math
 from importlib.resources import files
 
 import pytest
 from scipy import stats
 
 from histreg.study.catalogue import DATA
-from histreg.study.datasets import DATASETS, SERIES, dataset
+from histreg.study.datasets import DATASETS, GAMES, SERIES, dataset
 from histreg.study.forecasters import BODIES
 from histreg.study.paper import (
     FORECAST_TABLES,
@@ -15,6 +16,7 @@ from histreg.study.paper import (
     published,
     published_data,
     published_forecast,
+    published_log_ratios,
 )
 from histreg.study.statistics import METRICS, Estimate
 
@@ -177,3 +179,31 @@ def test_forecasts_that_the_paper_does_not_have_are_not_found(
     series, architecture, method, metric
 ):
     assert published_forecast(series, architecture, method, metric) is None
+
+
+# The authors' code leaves out the three games without reward.
+def test_ratios_are_of_all_games_but_three():
+    left_out = {"MontezumaRevenge", "Tennis", "Venture"}
+    assert published_log_ratios().keys() == GAMES.keys() - left_out
+
+
+# Of the MAE of l2 and HL-Gauss in the first rows of the table in the authors' notebook,
+# which has six digits after the point.
+@pytest.mark.parametrize(
+    ("game", "l2", "hl"),
+    [
+        ("Freeway", 0.003798, 0.002601),
+        ("Riverraid", 0.028430, 0.024746),
+        ("Bowling", 0.000401, 0.000109),
+        ("Frostbite", 0.019399, 0.018426),
+        ("Krull", 0.051510, 0.042770),
+    ],
+)
+def test_a_ratio_is_that_of_the_errors_in_the_notebook(game, l2, hl):
+    off = 0.5e-6 / l2 + 0.5e-6 / hl  # by the digits that are cut off
+    assert published_log_ratios()[game] == pytest.approx(math.log(hl / l2), abs=off)
+
+
+def test_ratios_cannot_be_changed_for_all():
+    with pytest.raises(TypeError):
+        published_log_ratios()["Pong"] = 0.0

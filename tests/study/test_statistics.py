@@ -14,12 +14,14 @@ from histreg.study.statistics import (
     of_any_rate,
     settings_of,
     validated_settings,
+    value_settings,
 )
 from tests.study.made_up import (
     forecast_records,
     naive_record,
     sine_record,
     tabular_records,
+    value_records,
 )
 
 
@@ -320,3 +322,21 @@ def test_the_label_of_a_forecast_tells_what_is_not_as_usual(changes, diverged, l
     assert setting.label == label
     kept = [1.0, 3.0] if diverged else [1.0, 9.0, 3.0]
     assert setting.estimates["test MSE"] == Estimate.of(kept)
+
+
+def test_a_value_setting_is_a_loss_on_a_game_over_its_seeds():
+    records = [
+        *value_records("Pong", L2(), [0.1, 0.3], test_rmse=[0.5, 0.5]),
+        *value_records("Pong", L2(), [0.4], target="textbook"),
+        *value_records("Pong", HLGauss(), [0.5, 0.5], diverged=[2]),
+        *value_records("Alien", L2(), [0.6]),
+        *tabular_records("pole", L2(), [1.0]),
+    ]
+    found = value_settings(records[::2] + records[1::2])
+    by_place = {(e.run.dataset, e.run.method, e.run.target): e for e in found}
+    assert len(by_place) == len(found) == 4
+    usual = by_place["Pong", L2(), "arrival"]
+    assert usual.estimates["test MAE"] == Estimate.of([0.1, 0.3])
+    assert usual.estimates["test RMSE"].mean == 0.5
+    assert by_place["Pong", HLGauss(), "arrival"].n_diverged == 1
+    assert settings_of(value_records("Pong", L2(), [1.0])) == []

@@ -6,10 +6,14 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+from matplotlib import patheffects
 from matplotlib.axes import Axes
 from matplotlib.axis import XAxis, YAxis
 from matplotlib.figure import Figure
+from matplotlib.textpath import TextPath
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.transforms import Bbox
 
 from histreg.report.figures import BLUE, ORANGE
 from histreg.study.statistics import Setting
@@ -19,6 +23,10 @@ LOOKS = ((BLUE, "o"), (ORANGE, "s"), (GREEN, "^"), (PURPLE, "D"), (BLACK, "v"))
 """A colour and, for those who see none or print in grey, a mark."""
 LOOK_OF = {"HL-Gauss": LOOKS[0], "l2": LOOKS[1], "HL-OneBin": LOOKS[2], "l1": LOOKS[3]}
 """Of the losses that figures have in common, so that they look alike in all."""
+NAME_SIZE = 7.0  # points
+PLACES = ((1, 0), (-1, 0), (1, -1), (-1, 1), (0, 1), (0, -1), (1, 1), (-1, -1))
+"""Of a name beside its dot, across and up, the best first."""
+DISTANCES = (4, 12, 22, 34, 48)  # of a name from its dot, in points
 TOO_WIDE = 8.0  # ratio of errors beyond which an axis is logarithmic
 
 
@@ -74,6 +82,64 @@ def set_log(axis: XAxis | YAxis) -> None:
     axis.set_major_locator(LogLocator(subs=(1,) if few else (1, 2, 5)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
+
+
+def name_points(
+    ax: Axes,
+    points: Sequence[tuple[str, tuple[float, float]]],
+    others: Sequence[tuple[float, float]] = (),
+) -> None:
+    """Write names beside dots, each where it hides no dot and no name before it.
+
+    Where all places beside a dot are taken, the name stands further off, with a line to
+    it. To be called when the layout is done, since names have the size of letters.
+
+    Parameters
+    ----------
+    ax : Axes
+    points : sequence of names and dots
+    others : sequence of dots
+        That have no name, and are not to be hidden either.
+    """
+    pixels = ax.figure.dpi / 72  # of a point
+    at = [ax.transData.transform(point) for _, point in points]
+    frame = ax.get_window_extent()
+    taken = [
+        Bbox.from_extents(*(place - room * pixels), *(place + room * pixels))
+        for room, places in ((3, at), (2, map(ax.transData.transform, others)))
+        for place in places
+    ]
+    halo = patheffects.withStroke(linewidth=2, foreground="white")
+    for (name, point), place in zip(points, at, strict=True):
+        width = TextPath((0, 0), name, size=NAME_SIZE).get_extents().width + 2
+        height = 1.1 * NAME_SIZE
+        boxes = []
+        for off, (across, up) in itertools.product(DISTANCES, PLACES):
+            # From the dot to the middle of the name, in points.
+            middle = np.array([across * (off + width / 2), up * (off + height / 2)])
+            corner = middle - (width / 2, height / 2)
+            left, low = place + pixels * corner
+            box = Bbox.from_bounds(left, low, pixels * width, pixels * height)
+            boxes.append((box, corner, off))
+        free = (
+            each
+            for each in boxes
+            if frame.contains(*each[0].min)
+            and frame.contains(*each[0].max)
+            and not any(each[0].overlaps(other) for other in taken)
+        )
+        box, corner, off = next(free, boxes[0])
+        taken.append(box)
+        ax.annotate(
+            name,
+            point,
+            tuple(corner),
+            textcoords="offset points",
+            fontsize=NAME_SIZE,
+            va="bottom",
+            path_effects=[halo],
+            arrowprops={"arrowstyle": "-", "lw": 0.5} if off > DISTANCES[0] else None,
+        )
 
 
 def datasets_of(settings: Sequence[Setting]) -> list[str]:

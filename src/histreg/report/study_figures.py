@@ -13,6 +13,7 @@ from histreg.report import (
     measurement_figures,
     probe_figures,
     sweep_figures,
+    value_figures,
 )
 from histreg.study.catalogue import EXPERIMENTS
 from histreg.study.runs import Record
@@ -49,6 +50,8 @@ FIGURES: dict[str, Callable[[Sequence[Record]], Figure]] = {
     "rates": sweep_figures.rates,
     "forecasts": forecast_figures.forecasts,
     "forecasts-of-change": forecast_figures.forecasts,
+    "values": value_figures.values,
+    "values-textbook": value_figures.values,
     "targets": measurement_figures.targets,
     "bias": measurement_figures.bias,
     "bound": measurement_figures.bound,

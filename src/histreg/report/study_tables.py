@@ -7,7 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from histreg._checks import check_choice
-from histreg.report import error_tables, forecast_tables, measurement_tables
+from histreg.report import (
+    error_tables,
+    forecast_tables,
+    measurement_tables,
+    value_tables,
+)
 from histreg.report.error_tables import Tables, errors
 from histreg.report.paired_tables import paired_table
 from histreg.report.printed import PrintedTable
@@ -82,6 +87,8 @@ TABLES: dict[str, Tables] = {
     "rates": error_tables.rates,
     "forecasts": forecast_tables.forecasts("forecasts"),
     "forecasts-of-change": forecast_tables.forecasts("forecasts-of-change"),
+    "values": value_tables.values("values"),
+    "values-textbook": value_tables.values("values-textbook"),
     "targets": measurement_tables.targets,
     "bias": measurement_tables.bias,
     "bound": measurement_tables.bound,

@@ -13,6 +13,7 @@ from histreg.study.forecasts import ForecastRun
 from histreg.study.methods import Method
 from histreg.study.runs import Record
 from histreg.study.tabular import TabularRun
+from histreg.study.values import ValueRun
 
 METRICS = ("train MAE", "train RMSE", "test MAE", "test RMSE")
 
@@ -177,6 +178,19 @@ class ForecastSetting(Seeds):
         return ", ".join(told)
 
 
+@dataclass(frozen=True, eq=False)
+class ValueSetting(Seeds):
+    """A loss on a game over its seeds.
+
+    Parameters
+    ----------
+    run : ValueRun
+        Of seed 0, which stands for all.
+    """
+
+    run: ValueRun
+
+
 def settings_of(records: Iterable[Record], *, part: str = "test") -> list[Setting]:
     """Return what tabular records say of each method, in the order of appearance."""
     groups: dict[TabularRun, list[Record]] = {}
@@ -194,6 +208,15 @@ def forecast_settings(records: Iterable[Record]) -> list[ForecastSetting]:
         if isinstance(record.run, ForecastRun):
             groups.setdefault(replace(record.run, seed=0), []).append(record)
     return [ForecastSetting(group, run) for run, group in groups.items()]
+
+
+def value_settings(records: Iterable[Record]) -> list[ValueSetting]:
+    """Return what records say of each game and loss, in the order of appearance."""
+    groups: dict[ValueRun, list[Record]] = {}
+    for record in records:
+        if isinstance(record.run, ValueRun):
+            groups.setdefault(replace(record.run, seed=0), []).append(record)
+    return [ValueSetting(group, run) for run, group in groups.items()]
 
 
 def of_tuned_method(setting: Setting) -> Hashable:

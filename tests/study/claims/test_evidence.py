@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from histreg.study.catalogue import VALUE_GAMES, VALUE_HL
 from histreg.study.claims import Evidence, Finding, Verdict, verdict_of
 from histreg.study.claims.evidence import (
     ENOUGH,
@@ -23,6 +24,7 @@ from tests.study.made_up import (
     forecast_records,
     label_bias_record,
     tabular_records,
+    value_records,
 )
 
 CONFIRMED, REFUTED = Verdict.CONFIRMED, Verdict.REFUTED
@@ -316,6 +318,33 @@ def test_series_are_looked_at_unless_other_data_sets_are_asked_for():
     assert some.series == ("ETTm1", "ETTh2")
     assert some.tabular == ("pole",)
     assert Evidence([], ("bike",)).series == ()
+
+
+def test_games_are_those_of_the_catalogue_unless_data_sets_are_asked_for():
+    assert Evidence([]).games == VALUE_GAMES
+    some = Evidence([], ("Pong", "pole", "ETTh1", "Alien"))
+    assert (some.games, some.series, some.tabular) == (
+        ("Pong", "Alien"),
+        ("ETTh1",),
+        ("pole",),
+    )
+    assert Evidence([], ("bike",)).games == ()
+
+
+def test_losses_on_a_game_are_those_of_the_protocol_or_of_the_epochs_asked_for():
+    records = [
+        *value_records("Pong", L2(), [0.1, 0.2, 0.3], diverged=[2]),
+        *value_records("Pong", L2(), [0.4], target="textbook"),
+        *value_records("Pong", L2(), [0.5], epochs=3),
+        *value_records("Pong", VALUE_HL, [0.6, 0.7, 0.8]),
+        *value_records("Pong", VALUE_HL, [0.9], epochs=3),
+        *value_records("Alien", L2(), [0.1]),
+    ]
+    usual, longer = Evidence(records), Evidence(records, epochs=3)
+    pair = usual.value_pair("Pong")
+    assert pair.errors("test MAE") == {1: (0.1, 0.6), 3: (0.3, 0.8)}
+    assert longer.value_pair("Pong").errors("test MAE") == {1: (0.5, 0.9)}
+    assert usual.value_pair("Alien") is None is usual.value_pair("Qbert")
 
 
 def test_a_forecaster_is_found_by_its_own_protocol():

@@ -13,6 +13,7 @@ from histreg.study.claims import (
     synthetic,
     target,
     theory,
+    values,
 )
 from histreg.study.claims.evidence import (
     Claim,
@@ -31,6 +32,7 @@ SUBJECTS = (
     optimisation,
     robustness,
     forecasts,
+    values,
     theory,
 )
 

@@ -9,21 +9,25 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
-from histreg.study.catalogue import DATA, GRIDS, SEEDS
+from histreg.study.catalogue import DATA, GRIDS, SEEDS, VALUE_GAMES, VALUE_HL
 from histreg.study.comparisons import LEVEL, Comparison
-from histreg.study.datasets import SERIES, source
+from histreg.study.datasets import GAMES, SERIES, source
 from histreg.study.forecasts import ForecastRun
 from histreg.study.measurements import Measurement
 from histreg.study.methods import L2, HLGauss, Method
+from histreg.study.ratios import ValuePair
 from histreg.study.runs import Record, Run
 from histreg.study.statistics import (
     ForecastSetting,
     Setting,
+    ValueSetting,
     forecast_settings,
     settings_of,
     validated_settings,
+    value_settings,
 )
 from histreg.study.tabular import TabularRun
+from histreg.study.values import ValueRun
 
 ENOUGH = math.ceil(-math.log2(LEVEL))
 """Seeds, with fewer of which no exact test can decide: 2 ** -ENOUGH <= LEVEL."""
@@ -177,8 +181,9 @@ class Evidence:
 
     @property
     def tabular(self) -> tuple[str, ...]:
-        """Those of the data sets looked at that are no series."""
-        return tuple(name for name in self.datasets if name not in SERIES)
+        """Those of the data sets looked at that are no series and no games."""
+        others = {**SERIES, **GAMES}
+        return tuple(name for name in self.datasets if name not in others)
 
     @property
     def series(self) -> tuple[str, ...]:
@@ -200,6 +205,29 @@ class Evidence:
     @cached_property
     def _forecasts(self) -> dict[ForecastRun, ForecastSetting]:
         return {each.run: each for each in forecast_settings(self.records)}
+
+    @property
+    def games(self) -> tuple[str, ...]:
+        """The games looked at: those of the catalogue, unless others are asked for."""
+        if self.datasets == DATA:
+            return VALUE_GAMES
+        return tuple(name for name in self.datasets if name in GAMES)
+
+    def value_pair(self, name: str) -> ValuePair | None:
+        """Return both losses on a game by the protocol; None if one was not run."""
+        l2, hl = (
+            self._on_games.get(
+                ValueRun(name, method, 0)
+                if self.epochs is None
+                else ValueRun(name, method, 0, epochs=self.epochs)
+            )
+            for method in (L2(), VALUE_HL)
+        )
+        return None if l2 is None or hl is None else ValuePair(l2, hl)
+
+    @cached_property
+    def _on_games(self) -> dict[ValueRun, ValueSetting]:
+        return {each.run: each for each in value_settings(self.records)}
 
     def chosen(self, name: str, method: str, metric: str = "test MAE") -> BySeed:
         """Return a metric of a tuned method, its setting chosen on validation rows.

@@ -2,19 +2,25 @@
 
 from histreg._checks import check_choice
 from histreg.study.datasets import bike, ct, diabetes, pole, song
+from histreg.study.datasets.atari import ATARI, Actions, Game
 from histreg.study.datasets.dataset import DataSet
 from histreg.study.datasets.ett import ETT
 from histreg.study.datasets.series import Series
-from histreg.study.datasets.source import Source, Table
+from histreg.study.datasets.source import Source, Table, TableSource
 
 __all__ = [
     "DATASETS",
+    "GAMES",
     "SERIES",
+    "Actions",
     "DataSet",
+    "Game",
     "Series",
     "Source",
     "Table",
+    "TableSource",
     "dataset",
+    "game",
     "series",
     "source",
 ]
@@ -31,6 +37,7 @@ DATASETS: dict[str, DataSet] = {
     )
 }
 SERIES: dict[str, Series] = {data.name: data for data in ETT}
+GAMES: dict[str, Game] = {data.name: data for data in ATARI}
 
 
 def dataset(name: str) -> DataSet:
@@ -53,8 +60,18 @@ def series(name: str) -> Series:
     return SERIES[name]
 
 
+def game(name: str) -> Game:
+    """Return the game of this name.
+
+    >>> game("UpNDown").files[-1]
+    'UpNDownNoFrameskip-v4.txt.gz'
+    """
+    check_choice("game", name, GAMES)
+    return GAMES[name]
+
+
 def source(name: str) -> Source:
-    """Return the data set or series of this name."""
-    known: dict[str, Source] = {**DATASETS, **SERIES}
+    """Return the data set, series or game of this name."""
+    known: dict[str, Source] = {**DATASETS, **SERIES, **GAMES}
     check_choice("data set", name, known)
     return known[name]

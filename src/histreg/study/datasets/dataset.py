@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from histreg.study.datasets.source import Source, Table
+from histreg.study.datasets.source import Table, TableSource
 
 
 @dataclass(frozen=True)
-class DataSet(Source):
+class DataSet(TableSource):
     """The facts of a data set, and the study's network for it.
 
     Parameters

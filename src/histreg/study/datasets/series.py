@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from histreg.study.datasets.source import Source
+from histreg.study.datasets.source import TableSource
 
 MONTHS = {"train": 12, "validation": 4, "test": 4}
 """Of thirty days; what comes after is not used, as is the custom with these series."""
 
 
 @dataclass(frozen=True)
-class Series(Source):
+class Series(TableSource):
     """The facts of a series.
 
     Parameters

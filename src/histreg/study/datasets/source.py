@@ -62,7 +62,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Source:
-    """The facts of a file, and how its numbers are had.
+    """The facts of a file, and how it is had.
 
     Parameters
     ----------
@@ -79,12 +79,9 @@ class Source:
     member : str
         The name of the unpacked file, which is how it is found in a zip.
     sha256 : str or None
-        What `Table.sha256` must be; None if nobody here knows.
-    n_rows, n_features : int
+        Of the unpacked file with LF line ends; None if nobody here knows.
     quirks : str
         What a person should know before believing a result.
-    parse : callable
-        Unpacked bytes with LF line ends -> `Table`; gets ``b""`` if there is no file.
     """
 
     name: str
@@ -95,14 +92,7 @@ class Source:
     files: tuple[str, ...]
     member: str
     sha256: str | None
-    n_rows: int
-    n_features: int
     quirks: str
-    parse: Callable[[bytes], Table]
-
-    def problem_of(self, table: Table) -> str:  # noqa: ARG002
-        """Return what else is wrong with a table; nothing if all is well."""
-        return ""
 
     @property
     def is_embedded(self) -> bool:
@@ -111,9 +101,7 @@ class Source:
 
     def description(self) -> dict[str, Any]:
         """Return all facts, for JSON."""
-        facts = asdict(self)
-        del facts["parse"]
-        return facts
+        return asdict(self)
 
     def find(self, data_dir: str | Path | None = None) -> Path | None:
         """Return where the file is, without downloading; None if it is not here.
@@ -131,6 +119,91 @@ class Source:
                 if (folder / name).is_file():
                     return folder / name
         return None
+
+    def content(self, data_dir: str | Path | None = None) -> bytes:
+        """Return the file's unpacked bytes with LF line ends.
+
+        It is looked for in ``data_dir``, ``HISTREG_DATA`` and earlier downloads, and
+        then downloaded.
+
+        Raises
+        ------
+        ValueError
+            In one sentence, if the file is not what was published, for instance cut
+            short, or is missing and cannot be downloaded.
+        OSError
+            In one sentence, if the download fails.
+        """
+        path = self._path(data_dir)
+        return _content(self, path, called=str(path))
+
+    def _path(self, data_dir: str | Path | None) -> Path:
+        """Return where the file is, downloaded if it has to be."""
+        return (self.find(data_dir) or self._download()).resolve()
+
+    def _check(self, path: Path, called: str) -> None:
+        """Raise unless a file is what was published."""
+        _content(self, path, called=called)
+
+    def _download(self) -> Path:
+        """Return the downloaded file, which is in the cache only if it is right."""
+        folder = cache_folder()
+        if self.url is None:
+            raise ValueError(f"{self._missing}, and cannot be downloaded: {self._help}")
+        if folder is None:
+            raise ValueError(
+                f"{self._missing}, and downloading it needs pooch, "
+                f"pip install 'histreg[study]': {self._help}"
+            )
+        path = folder / PurePosixPath(self.url).name
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with whole(path) as partial:
+                _fetch(self.url, partial)
+                self._check(partial, called=f"what {self.url} sent")
+        except OSError as error:
+            raise OSError(
+                f"{self._missing}, and {self.url} {_reason(error)}: {self._help}"
+            ) from error
+        return path
+
+    @property
+    def _missing(self) -> str:
+        return f"the file of {self.title} is not here"
+
+    @property
+    def _help(self) -> str:
+        return (
+            f"its source is {self.homepage}, and --data-dir or HISTREG_DATA may name a "
+            f"folder that has it as {self.files[0]}"
+        )
+
+
+@dataclass(frozen=True)
+class TableSource(Source):
+    """The facts of a file of numbers, and how they are had.
+
+    Parameters
+    ----------
+    n_rows, n_features : int
+    parse : callable
+        Unpacked bytes with LF line ends -> `Table`; gets ``b""`` if there is no file.
+        The table has the `sha256` that is declared, if one is.
+    """
+
+    n_rows: int
+    n_features: int
+    parse: Callable[[bytes], Table]
+
+    def problem_of(self, table: Table) -> str:  # noqa: ARG002
+        """Return what else is wrong with a table; nothing if all is well."""
+        return ""
+
+    def description(self) -> dict[str, Any]:
+        """Return all facts, for JSON."""
+        facts = super().description()
+        del facts["parse"]
+        return facts
 
     def load(self, data_dir: str | Path | None = None) -> Table:
         """Return the checked numbers; a second call in one process reads no file.
@@ -151,41 +224,10 @@ class Source:
         """
         if self.is_embedded:
             return _embedded(self)
-        path = self.find(data_dir) or self._download()
-        return _read(self, path.resolve())
+        return _read(self, self._path(data_dir))
 
-    def _download(self) -> Path:
-        """Return the downloaded file, which is in the cache only if it is right."""
-        folder = cache_folder()
-        if self.url is None:
-            raise ValueError(f"{self._missing}, and cannot be downloaded: {self._help}")
-        if folder is None:
-            raise ValueError(
-                f"{self._missing}, and downloading it needs pooch, "
-                f"pip install 'histreg[study]': {self._help}"
-            )
-        path = folder / PurePosixPath(self.url).name
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            with whole(path) as partial:
-                _fetch(self.url, partial)
-                _table(self, partial, called=f"what {self.url} sent")  # or raise
-        except OSError as error:
-            raise OSError(
-                f"{self._missing}, and {self.url} {_reason(error)}: {self._help}"
-            ) from error
-        return path
-
-    @property
-    def _missing(self) -> str:
-        return f"the file of {self.title} is not here"
-
-    @property
-    def _help(self) -> str:
-        return (
-            f"its source is {self.homepage}, and --data-dir or HISTREG_DATA may name a "
-            f"folder that has it as {self.files[0]}"
-        )
+    def _check(self, path: Path, called: str) -> None:
+        _table(self, path, called=called)
 
 
 def names(folder: str, *files: str) -> tuple[str, ...]:
@@ -255,12 +297,16 @@ def array(numbers: Any) -> Floats:
 
 
 def cache_folder() -> Path | None:
-    """Return the folder of downloads; None without pooch, which alone fills it."""
+    """Return the folder of what can be had again: downloads, replays.
+
+    It is that of ``HISTREG_CACHE``, or the operating system's for such; None without
+    pooch, which knows that and downloads.
+    """
     try:
         import pooch
     except ImportError:
         return None
-    return Path(pooch.os_cache("histreg"))
+    return Path(os.environ.get("HISTREG_CACHE") or pooch.os_cache("histreg"))
 
 
 def _folders(data_dir: str | Path | None) -> list[Path]:
@@ -278,25 +324,18 @@ def _folders(data_dir: str | Path | None) -> list[Path]:
 
 # Two at a time: the songs alone take 370 MB.
 @lru_cache(maxsize=2)
-def _read(data: Source, path: Path) -> Table:
+def _read(data: TableSource, path: Path) -> Table:
     return _table(data, path, called=str(path))
 
 
 @lru_cache
-def _embedded(data: Source) -> Table:
+def _embedded(data: TableSource) -> Table:
     return _checked(data, data.parse(b""), called=f"the data of {data.title}")
 
 
-def _table(data: Source, path: Path, *, called: str) -> Table:
+def _table(data: TableSource, path: Path, *, called: str) -> Table:
     """Return the table of a file, once all that is known of it holds."""
-    content = _unpacked(path, data.member, called=called)
-    found = sha256_of(content)
-    if data.sha256 not in (None, found):
-        raise ValueError(
-            f"{called} is not {data.member} of {data.title} as published: it must have "
-            f"sha256 {data.sha256}, got {found} ({len(content):,} bytes), so it was "
-            f"cut short or changed"
-        )
+    content = _content(data, path, called=called)
     try:
         table = data.parse(content)
     except (ValueError, Warning) as error:  # pandas' errors are ValueErrors
@@ -305,6 +344,19 @@ def _table(data: Source, path: Path, *, called: str) -> Table:
             f"{called} cannot be read as {data.member} of {data.title}: {first_line}"
         ) from error
     return _checked(data, table, called=called)
+
+
+def _content(data: Source, path: Path, *, called: str) -> bytes:
+    """Return the unpacked bytes of a file, if they have the declared hash."""
+    content = _unpacked(path, data.member, called=called)
+    found = sha256_of(content)
+    if data.sha256 not in (None, found):
+        raise ValueError(
+            f"{called} is not {data.member} of {data.title} as published: it must have "
+            f"sha256 {data.sha256}, got {found} ({len(content):,} bytes), so it was "
+            f"cut short or changed"
+        )
+    return content
 
 
 def _unpacked(path: Path, member: str, *, called: str) -> bytes:
@@ -338,7 +390,7 @@ def _member(content: bytes, member: str) -> bytes:
         raise zipfile.BadZipFile(f"there is no {member} in it")
 
 
-def _checked(data: Source, table: Table, *, called: str) -> Table:
+def _checked(data: TableSource, table: Table, *, called: str) -> Table:
     """Return the table if it has the declared shape, hash and more."""
 
     def refuse(requirement: str) -> None:

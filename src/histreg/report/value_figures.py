@@ -1,0 +1,103 @@
+"""Figures of the values of games: HL-Gauss against l2, and ours against the paper's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from histreg.report.figures import BLUE, GREY, ORANGE
+from histreg.report.panels import BLACK, add_legend, name_points, panels, set_log
+from histreg.report.value_tables import ERRORS, in_paper
+from histreg.study.ratios import (
+    ValuePair,
+    ratios_of,
+    slope_through_origin,
+    value_pairs,
+)
+from histreg.study.runs import Record
+
+ROOM = 2.0  # beside the least and the largest error, as a factor: for names
+
+
+def values(records: Sequence[Record]) -> Figure:
+    """Return the errors of HL-Gauss against those of l2, a dot a game (Figure 11).
+
+    And, of games that the paper has, our log ratios against its own.
+    """
+    pairs = value_pairs(records)
+    if not pairs:
+        raise ValueError(
+            "a figure of values must have a game with both losses, got none yet"
+        )
+    known = [each for each in pairs if in_paper(each) is not None]
+    figure, axes = panels(3 if known else 2, 3 if known else 2, width=4.8, height=4.8)
+    for ax, metric in zip(axes, ERRORS, strict=False):
+        _draw_errors(ax, pairs, metric)
+    if known:
+        _draw_paper(axes[-1], known)
+    add_legend(figure)
+    changes = dict.fromkeys(", ".join(each.l2.run.changes) for each in pairs)
+    if any(changes):
+        figure.suptitle("; ".join(changes), fontsize=10)
+    figure.draw_without_rendering()  # where the dots are is known from now on
+    for ax, metric in zip(axes, ERRORS, strict=False):
+        dots = [(each.game, each.mean_errors(metric)) for each in pairs]
+        name_points(ax, dots, _seeds(pairs, metric))
+    if known:
+        name_points(axes[-1], [(each.game, _both(each)) for each in known])
+    return figure
+
+
+def _seeds(pairs: Sequence[ValuePair], metric: str) -> list[tuple[float, float]]:
+    """Return the errors of l2 and HL-Gauss of each game and seed."""
+    return [both for each in pairs for both in each.errors(metric).values()]
+
+
+def _draw_errors(ax: Axes, pairs: Sequence[ValuePair], metric: str) -> None:
+    x, y = zip(*(each.mean_errors(metric) for each in pairs), strict=True)
+    of_l2, of_hl = zip(*_seeds(pairs, metric), strict=True)
+    low, high = min(*of_l2, *of_hl) / ROOM, max(*of_l2, *of_hl) * ROOM
+    ratio = ratios_of(pairs, metric).geometric_mean
+    slope = slope_through_origin(x, y).mean
+    for factor, colour, dashes, said in (
+        (1.0, BLACK, "-", "both alike"),
+        (ratio, BLUE, "--", "geometric mean of the ratios"),
+        (slope, ORANGE, ":", "least-squares slope through the origin"),
+    ):
+        ends = [low, high], [factor * low, factor * high]
+        ax.plot(*ends, color=colour, lw=1, ls=dashes, label=said)
+    ax.scatter(of_l2, of_hl, s=7, color=GREY, lw=0, zorder=2, label="a seed")
+    ax.scatter(x, y, s=26, color=BLUE, lw=0, zorder=3, label="a game")
+    ax.set(xlim=(low, high), ylim=(low, high))
+    set_log(ax.xaxis)
+    set_log(ax.yaxis)
+    ax.set(xlabel=f"l2, {metric}", ylabel=f"HL-Gauss, {metric}")
+    n_lower = ratios_of(pairs, metric).n_lower
+    ax.set_title(
+        f"{metric}: HL-Gauss lower in {n_lower} of {len(pairs)}\n"
+        f"ratio {ratio:.3f}, slope {slope:.3f}",
+        fontsize=9,
+    )
+
+
+def _draw_paper(ax: Axes, pairs: Sequence[ValuePair]) -> None:
+    x, y = zip(*map(_both, pairs), strict=True)
+    low, high = min(*x, *y, 0.0), max(*x, *y, 0.0)
+    room = 0.08 * (high - low)
+    ends = (low - room, high + room)
+    ax.plot(ends, ends, color=BLACK, lw=1)
+    for line in (ax.axhline, ax.axvline):
+        line(0.0, color=GREY, lw=0.6)
+    ax.scatter(x, y, s=26, color=BLUE, lw=0, zorder=3)
+    ax.set(xlim=ends, ylim=ends)
+    ax.set(xlabel="the paper's log ratio", ylabel="our log ratio")
+    ax.set_title("test MAE: log(HL-Gauss / l2), below 0\nwhere it is lower", fontsize=9)
+
+
+def _both(pair: ValuePair) -> tuple[float, float]:
+    """Return the paper's log ratio, which is there, and ours."""
+    paper = in_paper(pair)
+    assert paper is not None
+    return paper, pair.log_ratio(ERRORS[0])

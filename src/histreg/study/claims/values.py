@@ -1,0 +1,100 @@
+"""Claims about the values of games (Figure 11): each is about all games at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from histreg.study.catalogue import VALUE_SEEDS
+from histreg.study.claims.conditions import Find, together
+from histreg.study.claims.evidence import (
+    ENOUGH,
+    Claim,
+    Evidence,
+    Finding,
+    Verdict,
+    not_run,
+)
+from histreg.study.comparisons import LEVEL
+from histreg.study.ratios import Ratios, ratios_of
+
+MAE, RMSE = "test MAE", "test RMSE"
+
+
+def _over_games(
+    part: str, metric: str, decide: Callable[[str, Ratios], Finding]
+) -> Find:
+    """Return what the ratios of all games that are looked at decide.
+
+    Nothing as long as a game lacks a seed of the catalogue: those that come first would
+    be a choice.
+    """
+
+    def find(evidence: Evidence) -> list[Finding]:
+        told = f"{part} ({metric})"
+        games = evidence.games
+        if not games:
+            return []
+        begun = [pair for name in games if (pair := evidence.value_pair(name))]
+        if not begun:
+            return [not_run(told)]
+        pairs = [each for each in begun if each.errors(metric).keys() >= {*VALUE_SEEDS}]
+        if len(pairs) < len(games):
+            n_seeds = len(VALUE_SEEDS)
+            why = f"{len(pairs)} of {len(games)} games have {n_seeds} seeds finite"
+            return [not_run(told, why)]
+        if len(pairs) < ENOUGH:
+            return [not_run(told, f"{len(pairs)} games, of at least {ENOUGH}")]
+        return [decide(told, ratios_of(pairs, metric))]
+
+    return find
+
+
+def _most(part: str, found: Ratios) -> Finding:
+    told = f"{found.n_lower} of {found.n} games"
+    return _decided(part, told, found.p_most_lower, found.p_most_higher)
+
+
+def _mean(part: str, found: Ratios) -> Finding:
+    low, high = found.interval
+    told = (
+        f"mean log ratio {found.estimate.mean:+.3g} [{low:+.3g}, {high:+.3g}] over "
+        f"{found.n} games"
+    )
+    return _decided(part, told, found.p_lower, found.p_higher)
+
+
+def _decided(part: str, told: str, p: float, p_opposite: float) -> Finding:
+    if p_opposite <= LEVEL:
+        told = f"{told}, p of the opposite {p_opposite:.2g}"
+        return Finding(part, Verdict.REFUTED, told)
+    verdict = Verdict.CONFIRMED if p <= LEVEL else Verdict.NOT_SIGNIFICANT
+    return Finding(part, verdict, f"{told}, p {p:.2g}")
+
+
+GAMES_SAID = (
+    "Over the games of the catalogue, a quarter of the paper's that was chosen by the "
+    "alphabet, once all have both seeds: "
+)
+
+CLAIMS = (
+    Claim(
+        "K36",
+        "HL-Gauss has the lower test MAE in most games of Atari.",
+        f"{GAMES_SAID}HL-Gauss below l2 in more games than by chance (exact sign test, "
+        "one-sided), and the mean log ratio of their errors below 0 (t-test, "
+        "one-sided).",
+        ("values",),
+        together(
+            _over_games("HL-Gauss below l2 in most games", MAE, _most),
+            _over_games("HL-Gauss below l2 on average over games", MAE, _mean),
+        ),
+    ),
+    Claim(
+        "K37",
+        "HL-Gauss has the lower test RMSE on average over games of Atari.",
+        f"{GAMES_SAID}the mean log ratio of the errors of HL-Gauss and l2 below 0 "
+        "(t-test, one-sided, as the paper's seems to be).",
+        ("values",),
+        _over_games("HL-Gauss below l2 on average over games", RMSE, _mean),
+    ),
+)

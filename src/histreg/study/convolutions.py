@@ -1,0 +1,57 @@
+"""Convolutions: frames in, features out, as value networks for Atari have it."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from histreg.study.emulators import SIDE
+from histreg.study.states import STACK
+
+LAYERS = ((32, 8, 4), (64, 4, 2), (64, 3, 1))  # channels, side, stride
+WIDTH = 512
+
+
+class Convolutions(nn.Module):
+    """Three layers of convolutions without padding, one that is dense, and a head.
+
+    Parameters
+    ----------
+    n_outputs : int
+    body, head : torch.Generator
+        Of the first weights. All layers but the head start as Keras starts them, by
+        Glorot's rule; the head, as the authors', normal by LeCun's, and its biases at
+        zero, which theirs are not.
+    """
+
+    def __init__(
+        self, n_outputs: int, body: torch.Generator, head: torch.Generator
+    ) -> None:
+        super().__init__()
+        layers: list[nn.Module] = []
+        n_channels, side = STACK, SIDE
+        for n, kernel, stride in LAYERS:
+            layers += [nn.Conv2d(n_channels, n, kernel, stride), nn.ReLU()]
+            n_channels, side = n, (side - kernel) // stride + 1
+        dense = nn.Linear(n_channels * side * side, WIDTH)
+        self.body = nn.Sequential(*layers, nn.Flatten(), dense, nn.ReLU())
+        self.head = nn.Linear(WIDTH, n_outputs)
+        for name, weights in self.named_parameters():
+            if name.endswith("bias"):
+                nn.init.zeros_(weights)
+            elif name != "head.weight":
+                nn.init.xavier_uniform_(weights, generator=body)
+        # Cut off at two standard deviations, and widened by what that takes away.
+        sd = math.sqrt(1 / WIDTH) / 0.87962566103423978
+        nn.init.trunc_normal_(
+            self.head.weight, std=sd, a=-2 * sd, b=2 * sd, generator=head
+        )
+        # The channels of a pixel side by side: a fifth less time on a CPU.
+        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+
+    def forward(self, frames: Tensor) -> Tensor:
+        """Return outputs: (b, 4, 84, 84), uint8 -> (b, n_outputs)."""
+        x = frames.to(self.head.weight.dtype, memory_format=torch.channels_last)
+        return self.head(self.body(x.div_(255)))

@@ -1,0 +1,99 @@
+"""Atari: what good players did in 58 games, frame by frame, to be replayed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from histreg.study.datasets.source import Source, names, sha256_of
+
+RESET, FIRST = ord("R"), ord("a")
+RESETS = -1  # the code of a reset among those of actions
+
+
+@dataclass(frozen=True, eq=False)
+class Actions:
+    """What was done at each frame of a game.
+
+    Parameters
+    ----------
+    codes : array of int16 of shape (n,)
+        The place of each action among those that the game knows; `RESETS` where it was
+        begun anew, as it is first.
+    sha256 : str
+        Of the unpacked file.
+    """
+
+    codes: npt.NDArray[np.int16]
+    sha256: str
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+
+@dataclass(frozen=True)
+class Game(Source):
+    """The facts of a game.
+
+    Parameters
+    ----------
+    rom : str
+        What the emulator calls it.
+    """
+
+    rom: str
+
+    def actions(self, data_dir: str | Path | None = None) -> Actions:
+        """Return what was done; see `Source.content` for where it is looked for."""
+        content = self.content(data_dir)
+        codes = np.frombuffer(content.rstrip(b"\n"), np.uint8).astype(np.int16) - FIRST
+        is_reset = codes == RESET - FIRST
+        wrong = np.flatnonzero(~is_reset & ((codes < 0) | (codes >= 26)))
+        if len(wrong) or not len(codes) or not is_reset[0]:
+            place = wrong[0] if len(wrong) else 0
+            raise ValueError(
+                f"the file of {self.title} must begin with R and have a letter from a "
+                f"or R for each frame, got {content[place : place + 1]!r} at {place:,}"
+            )
+        codes[is_reset] = RESETS
+        return Actions(codes, sha256_of(content))
+
+
+def game_of(name: str) -> Game:
+    """Return a game by the benchmark's name.
+
+    >>> game_of("MsPacman").rom
+    'ms_pacman'
+    """
+    file = f"{name}NoFrameskip-v4.txt"
+    return Game(
+        name=name,
+        title=name,
+        homepage="https://github.com/khurramjaved96/atari-prediction-benchmark",
+        licence="not stated",
+        url=None,  # one archive of all games, where programs are kept out
+        files=names("atari", file, f"{file}.gz"),
+        member=file,
+        sha256=None,  # files of any length will do
+        quirks=(
+            "The first episodes are the test: of a short file one or two, and 43 % of "
+            "its frames where a game goes on until the time limit."
+        ),
+        rom=re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower(),
+    )
+
+
+NAMES = """
+AirRaid Alien Amidar Assault Asterix Asteroids Atlantis BankHeist BattleZone BeamRider
+Berzerk Bowling Boxing Breakout Carnival Centipede ChopperCommand CrazyClimber
+DemonAttack DoubleDunk Enduro FishingDerby Freeway Frostbite Gopher Gravitar Hero
+IceHockey Jamesbond JourneyEscape Kangaroo Krull KungFuMaster MontezumaRevenge MsPacman
+Phoenix Pitfall Pong Pooyan PrivateEye Qbert Riverraid RoadRunner Robotank Seaquest
+Skiing Solaris SpaceInvaders StarGunner Tennis TimePilot Tutankham UpNDown Venture
+VideoPinball WizardOfWor YarsRevenge Zaxxon
+"""
+ATARI = tuple(game_of(name) for name in NAMES.split())

@@ -1,0 +1,157 @@
+"""States: what is seen of a game, and the return that follows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from histreg._checks import check_choice
+from histreg.study.replays import Replay
+
+GAMMA = 0.98
+STACK = 4  # frames that are seen at once
+TARGETS = ("arrival", "textbook")
+"""With the reward of the action that led to a state, as the authors; without it."""
+KNOWN = 1e-3
+"""What may be missing of a return where a game was cut off: the weight of the rest."""
+SHARE = 0.95  # of the episodes, for training
+
+
+@dataclass(frozen=True, eq=False)
+class States:
+    """Moments of a game, one after each action.
+
+    Parameters
+    ----------
+    frames : Tensor of uint8 of shape (f, 84, 84)
+        All of the replay.
+    places : Tensor of int64 of shape (n,)
+        The frame of each state.
+    starts : Tensor of int64 of shape (n,)
+        The first frame of its episode.
+    y : Tensor of float32 of shape (n,)
+        Returns, scaled to [0, 1] by the least and largest of all in the game.
+    """
+
+    frames: Tensor
+    places: Tensor
+    starts: Tensor
+    y: Tensor
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def inputs(self, index: Tensor | slice) -> Tensor:
+        """Return the latest frames of some states: (b,) -> (b, 4, 84, 84), uint8.
+
+        Before the first frame of an episode lies that frame again.
+        """
+        places, starts = self.places[index, None], self.starts[index, None]
+        latest = places + torch.arange(1 - STACK, 1)  # (b, 4)
+        latest = torch.maximum(latest, starts)
+        found = self.frames.index_select(0, latest.flatten())
+        return found.unflatten(0, latest.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The states of the first episodes and of the others.
+
+    Parameters
+    ----------
+    train, test : States
+    low, high : float
+        The least and the largest return of both.
+    n_episodes, n_test_episodes : int
+    """
+
+    train: States
+    test: States
+    low: float
+    high: float
+    n_episodes: int
+    n_test_episodes: int
+
+
+def returns_of(replay: Replay, target: str = "arrival") -> npt.NDArray[np.float64]:
+    """Return the discounted sum of rewards from each frame on: (f,).
+
+    Each episode has its own: what follows a reset is no merit of what came before.
+
+    Parameters
+    ----------
+    replay : Replay
+    target : {"arrival", "textbook"}
+        Whether the first reward is that of the action that led to the frame, or that
+        of the action after it.
+    """
+    check_choice("target", target, TARGETS)
+    from scipy.signal import lfilter  # here, since it comes with an extra
+
+    found = np.zeros(len(replay.rewards))
+    for each in replay.episodes:
+        rewards = replay.rewards[each.start : each.stop]
+        sums = lfilter([1.0], [1.0, -GAMMA], rewards[::-1])[::-1]
+        if target == "textbook":
+            sums = np.append(sums[1:], 0.0)
+        found[each.start : each.stop] = sums
+    return found
+
+
+def parts_of(title: str, replay: Replay, target: str = "arrival") -> Parts:
+    """Return the states of a game, split by episodes.
+
+    The first twentieth of the episodes, at least one, is the test. Where the time limit
+    or the end of the file cut a game off, its last states are left out: those of whose
+    return more than a thousandth of what was to come is not known.
+
+    Parameters
+    ----------
+    title : str
+        Of the game, for complaints.
+    replay : Replay
+    target : {"arrival", "textbook"}
+    """
+    returns = returns_of(replay, target)
+    n_unknown = math.ceil(math.log(KNOWN) / math.log(GAMMA))
+    places = [
+        # From the first action on: what is seen after a reset nobody has chosen.
+        np.arange(each.start + 1, each.stop - (0 if each.is_over else n_unknown))
+        for each in replay.episodes
+    ]
+    n = len(places)
+    n_test = n - int(SHARE * n)
+    chosen = {"test": range(n_test), "train": range(n_test, n)}
+    sizes = {part: sum(len(places[i]) for i in which) for part, which in chosen.items()}
+    for part, size in sizes.items():
+        if not size:
+            raise ValueError(
+                f"the file of {title} must have episodes for training and test, but of "
+                f"its {n} none with known returns is left to {part}"
+            )
+    every = returns[np.concatenate(places)]
+    low, high = float(every.min()), float(every.max())
+    if low == high:
+        raise ValueError(
+            f"the file of {title} must have rewards, but all returns are {low:g}"
+        )
+    frames = torch.from_numpy(replay.frames)
+
+    def states(which: range) -> States:
+        found = np.concatenate([places[i] for i in which])
+        starts = [np.full(len(places[i]), replay.episodes[i].start) for i in which]
+        scaled = (returns[found] - low) / (high - low)
+        return States(
+            frames,
+            torch.from_numpy(found),
+            torch.from_numpy(np.concatenate(starts)),
+            torch.tensor(scaled, dtype=torch.float32),
+        )
+
+    made = {part: states(which) for part, which in chosen.items()}
+    return Parts(made["train"], made["test"], low, high, n, n_test)

@@ -1,0 +1,208 @@
+"""Value runs on a toy game."""
+
+import json
+import math
+from dataclasses import replace
+from functools import partial
+
+import pytest
+import torch
+
+from histreg.study import convolutions, datasets, values
+from histreg.study.methods import L1, L2, HLGauss
+from histreg.study.replays import OutOfStepError, replay_of
+from histreg.study.runner import plan, work
+from histreg.study.runs import Record
+from histreg.study.states import parts_of
+from histreg.study.store import Store
+from histreg.study.streams import stream
+from histreg.study.values import ValueRun
+from tests.study.made_up import Alone, Memory
+from tests.study.toy_game import GAME, Toy, recorded, written
+
+HL = HLGauss(2.0, padding_in_bins=8.0)
+BOTH = pytest.mark.parametrize("method", [L2(), HL], ids=["l2", "HL-Gauss"])
+N_BYTES = 300
+
+
+@pytest.fixture(autouse=True)
+def toy(tmp_path, monkeypatch):
+    monkeypatch.setenv("HISTREG_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("HISTREG_DATA", str(tmp_path))
+    monkeypatch.setattr(values, "replay_of", partial(replay_of, emulator_of=Toy))
+    monkeypatch.setattr(values, "BATCHES_A_POINT", 3)
+    # Episodes of a toy are shorter than what is left out of a real one at a cut.
+    monkeypatch.setattr("histreg.study.states.KNOWN", 0.99)
+    monkeypatch.setitem(datasets.GAMES, "toy", GAME)
+    written(tmp_path, recorded(N_BYTES))
+    # The same layers with less in them: what is tested of training is not their size.
+    monkeypatch.setattr(convolutions, "LAYERS", ((8, 8, 4), (8, 4, 2), (8, 3, 1)))
+    monkeypatch.setattr(convolutions, "WIDTH", 64)
+    torch.set_num_threads(1)
+
+
+def run_of(method, **changes):
+    return replace(ValueRun("toy", method, 1), **changes)
+
+
+def computed(run, workplace=None):
+    (outcome,) = ValueRun.compute([run], workplace or Alone())
+    return outcome
+
+
+def toy_parts(target="arrival"):
+    return parts_of("Toy", replay_of(GAME, emulator_of=Toy), target)
+
+
+class Keeping(Alone):
+    """A workplace with a checkpoint, which may be left at any report."""
+
+    def __init__(self, checkpoint, stop_after=math.inf):
+        super().__init__()
+        self.checkpoints = [checkpoint]
+        self.left = stop_after
+
+    def report(self, share):
+        self.left -= 1
+        if self.left < 0:
+            raise InterruptedError
+        super().report(share)
+
+
+@BOTH
+@pytest.mark.parametrize("target", ["arrival", "textbook"])
+def test_a_network_is_trained_as_anybody_would(method, target):
+    parts = toy_parts(target)
+    network = values.Convolutions(
+        method.n_outputs, stream(1, "body"), stream(1, "head")
+    )
+    optimizer = torch.optim.Adam(network.parameters(), lr=1e-4, eps=1e-7)
+    order = torch.randperm(len(parts.train), generator=stream(1, "order", 1))
+    for index in order.split(32):
+        optimizer.zero_grad()
+        outputs = network(parts.train.inputs(index))
+        method.loss(outputs, parts.train.y[index]).mean().backward()
+        optimizer.step()
+    with torch.no_grad():
+        found = method.predict(network(parts.test.inputs(slice(None))))
+    error = (found - parts.test.y).double()
+    told = computed(run_of(method, target=target)).metrics
+    assert told["test MAE"] == pytest.approx(error.abs().mean().item(), rel=1e-4)
+    rmse = error.square().mean().sqrt().item()
+    assert told["test RMSE"] == pytest.approx(rmse, rel=1e-4)
+
+
+@BOTH
+def test_a_run_that_was_stopped_anywhere_goes_on_as_if_it_had_not_been(method):
+    run = run_of(method, epochs=2)
+    whole = computed(run)
+    n_batches = -(-len(toy_parts().train) // 32)
+    # One report while it is replayed or read; then one a batch, and those of the test:
+    # in the first pass, at its end, in the second, and while it is judged.
+    for stop_after in (3, n_batches, n_batches + 3, 2 * n_batches):
+        checkpoint = Memory()
+        with pytest.raises(InterruptedError):
+            computed(run, Keeping(checkpoint, stop_after))
+        assert checkpoint.kept is not None
+        resumed = computed(run, Keeping(checkpoint))
+        assert resumed.metrics == whole.metrics
+        assert resumed.curves == whole.curves
+
+
+def test_training_pays():
+    run = run_of(L2(), epochs=8, learning_rate=1e-3)
+    told = computed(run).metrics
+    assert told["test MAE"] < told["test MAE of the median"]
+
+
+def test_facts_of_the_game_are_told():
+    told = computed(run_of(L2())).metrics
+    parts = toy_parts()
+    assert told["episodes"] == 12 == parts.n_episodes
+    assert told["test episodes"] == 1
+    assert told["train states"] == len(parts.train)
+    middle = parts.train.y.double().median()
+    expected = (parts.test.y.double() - middle).abs().mean().item()
+    assert told["test MAE of the median"] == pytest.approx(expected)
+
+
+def test_a_histogram_has_scores_of_its_distribution():
+    told = computed(run_of(HL)).metrics
+    assert told["test coverage 0.9"] >= told["test coverage 0.8"] > 0.5
+    assert 0 < told["test CRPS"] < told["test MAE"] + 0.2
+    assert "test CRPS" not in computed(run_of(L2())).metrics
+
+
+def test_divergence_is_noted():
+    outcome = computed(run_of(L2(), learning_rate=1e30))
+    assert outcome.diverged_at == 1
+    assert outcome.metrics == {}
+
+
+def test_shares_grow_to_the_whole():
+    place = Alone()
+    computed(run_of(L2()), place)
+    assert place.shares == sorted(place.shares)
+    assert place.shares[-1] == pytest.approx(1.0)
+
+
+def test_a_replay_out_of_step_is_not_trained_on(tmp_path):
+    content = recorded(N_BYTES)
+    written(tmp_path, content[:5] + content[6:])
+    with pytest.raises(OutOfStepError, match="the replay of Toy"):
+        computed(run_of(L2()))
+    store, run = Store(tmp_path / "store"), run_of(L2())
+    assert work(str(store.root), (run,), None).failed == (run.key,)
+    assert "at frame 21" in store.state(run).detail
+
+
+def test_a_record_is_kept_and_its_data_told(tmp_path):
+    store, run = Store(tmp_path / "store"), run_of(HL)
+    assert work(str(store.root), (run,), None).finished == (run.key,)
+    found = store.find(run)
+    assert isinstance(found, Record)
+    assert found.outcome.data_sha256 == GAME.actions().sha256
+
+
+def test_runs_of_one_game_come_in_a_row(tmp_path):
+    runs = [
+        ValueRun(name, method, seed)
+        for seed in (1, 2)
+        for method in (L2(), HL)
+        for name in ("Pong", "Alien", "Qbert")
+    ]
+    games = [stack[0].dataset for stack in plan(runs, Store(tmp_path / "store"))]
+    assert games == ["Alien"] * 4 + ["Pong"] * 4 + ["Qbert"] * 4
+
+
+def test_json_brings_a_run_back_with_its_key():
+    for run in (run_of(L2()), run_of(L1()), run_of(HL, target="textbook")):
+        back = ValueRun.from_json(json.loads(json.dumps(run.to_json())))
+        assert back == run and back.key == run.key
+
+
+def test_labels_tell_what_differs():
+    assert ValueRun("Pong", L2(), 3).label == "Pong, l2, seed 3"
+    run = ValueRun("Pong", HL, 3, target="textbook", learning_rate=1e-3)
+    assert run.label == "Pong, HL-Gauss, seed 3, textbook target, learning rate 0.001"
+    assert run.changes == ["textbook target", "learning rate 0.001"]
+    assert ValueRun("Pong", L2(), 3).changes == []
+
+
+def test_a_run_moves_to_another_game():
+    assert ValueRun("Pong", L2(), 1).moved_to("Qbert").dataset == "Qbert"
+    with pytest.raises(ValueError, match="game must be one of"):
+        ValueRun("Pong", L2(), 1).moved_to("ct")
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"epochs": 0}, "epochs must be a whole number of at least 1"),
+        ({"target": "td"}, "target must be one of 'arrival', 'textbook'"),
+        ({"learning_rate": 0.0}, "learning_rate must be finite and positive"),
+    ],
+)
+def test_runs_that_make_no_sense_are_refused(changes, problem):
+    with pytest.raises(ValueError, match=problem):
+        run_of(L2(), **changes)
