@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -12,7 +12,7 @@ from torch import Tensor
 from histreg.study.methods import Criterion
 from histreg.study.methods.histograms import CrossEntropies
 from histreg.study.perceptrons import Perceptrons
-from histreg.study.trainer import Probe, Rows, batches
+from histreg.study.trainer import Probe, Rows, When, batches
 
 N_PROBED = 2048  # rows on which gradients are measured
 SMALLEST_EXCESS = 1e-12
@@ -27,7 +27,7 @@ class Gradients:
     be, both on the first 2,048 rows to learn from.
     """
 
-    when: ClassVar[Literal["every epoch"]] = "every epoch"
+    when: ClassVar[When] = "every epoch"
 
     def measure(
         self,
@@ -64,7 +64,7 @@ class Gradients:
 class Sensitivity:
     """How much predictions change with the inputs: at the end, on the other rows."""
 
-    when: ClassVar[Literal["last epoch"]] = "last epoch"
+    when: ClassVar[When] = "last epoch"
 
     def measure(
         self,
@@ -111,7 +111,7 @@ class Snapshots:
     The rows whose y is a tenth, half and nine tenths of the way up, of all y.
     """
 
-    when: ClassVar[Literal["recorded epochs"]] = "recorded epochs"
+    when: ClassVar[When] = "recorded epochs"
 
     def measure(
         self,

@@ -67,10 +67,13 @@ class Start:
     is_frozen: bool = False
 
 
+When = Literal["every epoch", "recorded epochs", "last epoch"]
+
+
 class Probe(Protocol):
     """What else to measure of a stack; see `histreg.study.probes`."""
 
-    when: ClassVar[Literal["every epoch", "recorded epochs", "last epoch"]]
+    when: ClassVar[When]
     """After which epochs; after every one, their errors are then recorded too."""
 
     def measure(

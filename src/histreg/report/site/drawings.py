@@ -76,7 +76,7 @@ def _svg(figure: Figure, name: str, words: str) -> str:
     width, height = (72 * inches for inches in figure.get_size_inches())
     return (
         f'<svg class="drawing" viewBox="0 0 {width:g} {height:g}" role="img" '
-        f'aria-label="{html.escape(words)}" style="max-width: {width / 54:.0f}rem">'
+        f'aria-label="{html.escape(words)}" style="{_widths(figure)}">'
         f"{body.strip()}"
     )
 
@@ -87,13 +87,18 @@ def _rounded(number: re.Match[str]) -> str:
 
 def _image(figure: Figure, words: str) -> str:
     data = io.BytesIO()
-    figure.savefig(data, format="png", dpi=110)
+    figure.savefig(data, format="png", dpi=80)
     encoded = base64.b64encode(data.getvalue()).decode()
-    width = figure.get_size_inches()[0] * 72 / 54
     return (
-        f'<img class="drawing" alt="{html.escape(words)}" '
-        f'style="max-width: {width:.0f}rem" src="data:image/png;base64,{encoded}">'
+        f'<img class="drawing" alt="{html.escape(words)}" style="{_widths(figure)}" '
+        f'src="data:image/png;base64,{encoded}">'
     )
+
+
+def _widths(figure: Figure) -> str:
+    """Return how wide a drawing may become, and how narrow, to be read."""
+    width = figure.get_size_inches()[0] * 6  # rem, of a sixth of an inch
+    return f"max-width: {1.1 * width:.0f}rem; min-width: {0.6 * width:.0f}rem"
 
 
 def described(figure: Figure) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 
@@ -34,6 +34,8 @@ class ExperimentPage:
     facts : mapping
         Data sets, methods, seeds and runs, in words.
     tables : sequence of PrintedTable
+    notes : sequence of str
+        What would be said below each table.
     more : sequence of PrintedTable
         The same with all errors, where they have more.
     drawing : Drawing, optional
@@ -49,11 +51,17 @@ class ExperimentPage:
     protocol: tuple[str, ...]
     facts: Mapping[str, str]
     tables: Sequence[PrintedTable]
+    notes: Sequence[str]
     more: Sequence[PrintedTable]
     drawing: Drawing | None
     caption: str
     commands: tuple[str, ...]
     claims: Sequence[Judged]
+
+    @property
+    def has_distances(self) -> bool:
+        """Whether a table has differences from the paper's numbers."""
+        return any("apart" in each.header for each in self.tables)
 
     @classmethod
     def of(cls, experiment: Experiment, material: Material) -> ExperimentPage:
@@ -62,14 +70,16 @@ class ExperimentPage:
         records = material.records[name]
         told = told_of(name)
         tables, more = _tables(name, records, runs)
+        notes = _common_notes(tables)
         common = [told_of("common")["tabular"]] if _is_tabular(runs) else []
         return cls(
             experiment,
             records,
             tuple(text.strip() for text in [told.get("protocol", ""), *common] if text),
             facts_of(runs, records),
-            tables,
-            more,
+            _without(notes, tables),
+            notes,
+            _without(notes, more),
             _drawing(name, records),
             told.get("figure", experiment.title),
             (
@@ -106,6 +116,24 @@ def _tables(
     more = tables_of(name, records, METRICS, runs=runs)
     has_more = [each.header for each in more] != [each.header for each in tables]
     return tables, more if has_more else []
+
+
+def _common_notes(tables: Sequence[PrintedTable]) -> list[str]:
+    """Return the notes that all of several tables have, to be told once."""
+    if len(tables) < 2:
+        return []
+    return [
+        note for note in tables[0].notes if all(note in each.notes for each in tables)
+    ]
+
+
+def _without(
+    notes: Sequence[str], tables: Sequence[PrintedTable]
+) -> list[PrintedTable]:
+    return [
+        replace(each, notes=[note for note in each.notes if note not in notes])
+        for each in tables
+    ]
 
 
 def _drawing(name: str, records: Sequence[Record]) -> Drawing | None:

@@ -49,8 +49,8 @@ def draw_loss(ax: Axes) -> None:
     ax.axvline(mean, color=BLUE, lw=1.2, ls="--", label="prediction: the mean of h")
     ax.set(xlabel="y", ylabel="probability of a bin", xlim=(0, 10))
     ax.spines[["top", "right"]].set_visible(False)
-    ax.set_ylim(0, 0.34)
-    ax.legend(frameon=False, fontsize=9, loc="upper left")
+    # Above the drawing, where no line crosses it.
+    ax.legend(frameon=False, fontsize=9, loc="lower left", bbox_to_anchor=(0, 1))
 
 
 def snapshots_of(records: Sequence[Record]) -> dict[str, Any] | None:

@@ -46,8 +46,8 @@ class MarkedTable:
     header: list[Cell]
     rows: list[list[Cell]]
     notes: list[str]
-    has_distances: bool
-    """Whether there are differences in joint standard errors, coloured by size."""
+    has_names_alone: bool
+    """Whether all but the first column are numbers."""
 
 
 def marked(table: PrintedTable, links: Mapping[str, str] | None = None) -> MarkedTable:
@@ -73,9 +73,7 @@ def marked(table: PrintedTable, links: Mapping[str, str] | None = None) -> Marke
         for row in table.rows
     ]
     header = [Cell(*each) for each in zip(table.header, kinds, strict=True)]
-    return MarkedTable(
-        table.title, header, rows, list(table.notes), "apart" in table.header
-    )
+    return MarkedTable(table.title, header, rows, list(table.notes), table.n_words == 1)
 
 
 def _cell(text: str, kind: str, name: str, links: Mapping[str, str]) -> Cell:

@@ -102,7 +102,7 @@ class _Site:
         return pages
 
     def front(self) -> None:
-        figure = Figure(figsize=(5.6, 3.9), layout="constrained")
+        figure = Figure(figsize=(5.6, 4.3), layout="constrained")
         draw_loss(figure.add_subplot())
         counts = Counter(each.verdict for each in self.material.judged)
         links = {e.title: f"experiments/{e.name}.html" for e in EXPERIMENTS.values()}

@@ -3,7 +3,7 @@
 
 (() => {
   const SVG = "http://www.w3.org/2000/svg";
-  const WIDTH = 720, HEIGHT = 250, LEFT = 8, RIGHT = 8, TOP = 26, BOTTOM = 30;
+  const WIDEST = 830, HEIGHT = 250, LEFT = 12, RIGHT = 12, TOP = 36, BOTTOM = 30;
 
   const byId = (id) => document.getElementById(id);
 
@@ -20,11 +20,11 @@
     const text = Number(value.toPrecision(digits));
     const isPlain = Math.abs(value) >= 1e-3 && Math.abs(value) < 1e6;
     return (isPlain ? String(text) : value.toExponential(Math.max(0, digits - 2)))
-      .replace("-", "\u2212");
+      .replaceAll("-", "\u2212");
   }
 
   function ticks(low, high) {
-    const rough = (high - low) / 5;
+    const rough = (high - low) / 6;
     const power = 10 ** Math.floor(Math.log10(rough));
     const step = [1, 2, 5, 10].map((n) => n * power).find((each) => each >= rough);
     const found = [];
@@ -34,6 +34,8 @@
 
   // Bars of probability over the bins, an axis, and upright lines with their names.
   function draw(svg, borders, probs, highest, lines, range) {
+    const WIDTH = Math.min(WIDEST, svg.clientWidth || WIDEST);
+    svg.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
     const low = borders[0], high = borders[borders.length - 1];
     const x = (value) => LEFT + (value - low) / (high - low) * (WIDTH - LEFT - RIGHT);
     const base = HEIGHT - BOTTOM;
@@ -59,9 +61,10 @@
     lines.forEach(({ name, at, kind }, i) => {
       const place = x(at);
       parts.push(element("path", { class: kind, d: `M${place} ${TOP}V${base}` }));
-      const after = i % 2 === 0 ? place < WIDTH - 120 : place < 120;
-      parts.push(element("text", { x: place + (after ? 4 : -4), y: 18,
-        class: `name ${after ? "after" : "before"}` }, name));
+      const after = place < WIDTH - 60;  // names are on lines of their own
+      parts.push(element("text", { x: place + (after ? 4 : -4), y: 13 + 16 * i,
+        class: after ? "after" : "before" }, name));
+      parts.push(element("path", { class: `${kind} lead`, d: `M${place} ${4 + 16 * i}V${TOP}` }));
     });
     svg.replaceChildren(...parts);
   }
@@ -96,7 +99,11 @@
       byId("target").replaceChildren();
       return;
     }
-    const inBins = (bias) => `${shown(bias, 3)} (${shown(bias / found.bins.width, 2)} bins)`;
+    const inBins = (bias) => {
+      const share = bias / found.bins.width;
+      if (Math.abs(share) < 1e-12) return "none, or less than rounding";
+      return `${shown(bias, 3)} (${shown(share, 2)} bins)`;
+    };
     tell("width-told", shown(found.bins.width));
     tell("ends-told", `${shown(found.bins.low)} to ${shown(found.bins.high)}`);
     tell("mean-told", shown(found.mean, 8));
@@ -117,6 +124,8 @@
   form.addEventListener("input", update);
   form.addEventListener("reset", () => setTimeout(update));  // after the values are back
   update();
+  let redraw = update;
+  window.addEventListener("resize", () => redraw());
 
   // What a network predicted while it learnt.
   const data = byId("snapshots");
@@ -164,4 +173,5 @@
   });
   slider.addEventListener("input", () => { stop(); showEpoch(); });
   showEpoch();
+  redraw = () => { update(); showEpoch(); };
 })();
