@@ -7,11 +7,11 @@ from histreg.report.site.writing import write_site
 from histreg.study.methods import L2, HLGauss, HLOneBin
 from histreg.study.store import Store
 from tests.browser import chromium
-from tests.report.examples import BIAS, SNAPSHOTS
+from tests.report.examples import RECORDS, SNAPSHOTS
 from tests.study.made_up import tabular_records
 
 OVERALL = [
-    *tabular_records("pole", L2(), [1.0, 1.2, 1.1, 1.0, 1.2]),
+    *tabular_records("pole", L2(), [1.0, 1.1, 1.1, 1.0, 1.1]),
     *tabular_records("pole", HLGauss(), [0.7, 0.72, 0.7, 0.7, 0.74]),
     *tabular_records("pole", HLOneBin(), [1.3, 1.2, 1.3, 1.3, 1.2]),
     *tabular_records("pole", HLOneBin(shift_in_bins=0.5), [0.5] * 5),
@@ -22,7 +22,7 @@ OVERALL = [
 @pytest.fixture(scope="package")
 def store(tmp_path_factory):
     store = Store(tmp_path_factory.mktemp("study") / "store")
-    for record in [BIAS, *SNAPSHOTS, *OVERALL]:
+    for record in [*RECORDS["bound"], *SNAPSHOTS, *OVERALL]:
         store.save(record)
     return store
 

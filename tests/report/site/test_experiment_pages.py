@@ -33,7 +33,7 @@ def test_train_errors_are_in_further_tables(material):
     page = ExperimentPage.of(EXPERIMENTS["overall"], material)
     assert "train MAE" not in page.tables[0].header
     assert "train MAE" in page.more[0].header
-    assert ExperimentPage.of(EXPERIMENTS["bias"], material).more == []
+    assert ExperimentPage.of(EXPERIMENTS["bound"], material).more == []
 
 
 def test_what_all_tables_say_is_said_once(material):

@@ -62,8 +62,8 @@ def test_what_cannot_be_matched_has_the_papers_number_alone():
     [
         ("Overall results", "Pole", "20 of 120"),
         ("Overall results", "Song Year", "not run"),
-        ("Bias simulation", "no data", "all 1"),
-        ("Bias simulation", "Pole", ""),
+        ("Prediction bound", "no data", "all 1"),
+        ("Prediction bound", "Pole", ""),
         ("Predicted histograms while training lasts", "Bike Sharing", "all 1"),
         ("Forecasts of series", "ETTh1", "not run"),
     ],
