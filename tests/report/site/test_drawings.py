@@ -71,10 +71,24 @@ def test_several_drawings_are_numbered_and_rows_are_named():
     for ax in figure.subplots(1, 2):
         ax.set(xlabel="test MAE", title="Pole")
         ax.set_yticks([0, 1], ["l2", "HL-Gauss"])
-        ax.plot([1.0], [1], label="ours")
-    assert described(figure) == (
-        "2 drawings. (1) Pole: one row each over test MAE; l2, HL-Gauss; ours. "
-        "(2) Pole: one row each over test MAE; l2, HL-Gauss; ours."
+        ax.plot([1.0], [1], "o", label="ours")
+        ax.plot([2.0], [0], "o")
+        ax.axvline(3.0)
+        ax.axhline(0.5, label="level")
+    one = (
+        "Pole: one row each over test MAE; l2, HL-Gauss; lowest filled mark: HL-Gauss "
+        "at 1; ours; level level at 0.5."
+    )
+    assert described(figure) == f"2 drawings. (1) {one} (2) {one}"
+
+
+def test_powers_on_an_axis_are_no_names():
+    figure = Figure()
+    ax = figure.add_subplot()
+    ax.plot([1, 2, 3], [1e-8, 1.0, 1e8], label="bias")
+    ax.set(yscale="log", xlabel="sigma", ylabel="bias")
+    assert (
+        described(figure) == "bias over sigma; bias goes from 1e-08 at 1 to 1e+08 at 3."
     )
 
 

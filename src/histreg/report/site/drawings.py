@@ -15,6 +15,7 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from PIL import Image
 
 from histreg.report.figures import BLUE, GREY, ORANGE
 from histreg.report.panels import BLACK, GREEN, PURPLE
@@ -66,7 +67,10 @@ def _svg(figure: Figure, name: str, words: str) -> str:
         figure.savefig(data, format="svg", metadata={"Date": None})
     text = data.getvalue()
     body = text[text.index(">", text.index("<svg")) + 1 :]
-    body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
+    body = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", body, flags=re.DOTALL)
+    body = re.sub(r'(font: [\d.]+px )[^;"]+', r"\1sans-serif", body)  # the page's own
+    referred = {*re.findall(r"#([\w-]+)", body)}
+    body = re.sub(r' id="([\w-]+)"', lambda m: m[0] if m[1] in referred else "", body)
     # A style in a drawing holds for the whole page.
     body = body.replace("*{stroke", ".drawing *{stroke")
     body = _PLACES.sub(lambda m: f'{m[1]}="{_LONG.sub(_rounded, m[2])}"', body)
@@ -86,9 +90,12 @@ def _rounded(number: re.Match[str]) -> str:
 
 
 def _image(figure: Figure, words: str) -> str:
-    data = io.BytesIO()
-    figure.savefig(data, format="png", dpi=80)
-    encoded = base64.b64encode(data.getvalue()).decode()
+    data, light = io.BytesIO(), io.BytesIO()
+    figure.savefig(data, format="png", dpi=110)
+    # A few colours and their edges, for which a palette is enough.
+    with Image.open(data) as drawn:
+        drawn.convert("RGB").quantize(64).save(light, format="png", optimize=True)
+    encoded = base64.b64encode(light.getvalue()).decode()
     return (
         f'<img class="drawing" alt="{html.escape(words)}" style="{_widths(figure)}" '
         f'src="data:image/png;base64,{encoded}">'
@@ -114,18 +121,42 @@ def described(figure: Figure) -> str:
 def _described(ax: Axes) -> str:
     title = ax.get_title() or ax.get_title(loc="left")
     labels = [each.get_text() for each in ax.get_yticklabels()]
-    names = [each for each in labels if any(map(str.isalpha, each))]
+    names = [each for each in labels if _is_name(each)]
     over = f"over {ax.get_xlabel()}" if ax.get_xlabel() else ""
     height = ax.get_ylabel() or ("one row each" if names else "")
     head = " ".join(part for part in (height, over) if part)
     told = [f"{title}: {head}" if title and head else title or head]
-    told += [", ".join(names)] if 0 < len(names) <= MANY else []
+    if names:
+        told += [", ".join(names[:MANY]), _lowest_mark(ax)]
     handles, labels = ax.get_legend_handles_labels()
     told += [
         f"{label} {course}" if course else label
         for label, course in zip(labels, map(_course, handles), strict=True)
     ][:MANY]
     return "; ".join(each for each in told if each) + "."
+
+
+def _is_name(label: str) -> bool:
+    """Return whether a label is no number, nor a power of one."""
+    return any(map(str.isalpha, label)) and "$" not in label
+
+
+def _lowest_mark(ax: Axes) -> str:
+    """Return which of the rows, each a label of the upright axis, is lowest."""
+    places = [
+        (y, each.get_text())
+        for y, each in zip(ax.get_yticks(), ax.get_yticklabels(), strict=True)
+    ]
+    marks = [
+        (float(x[0]), float(y[0]))
+        for x, y in (line.get_data() for line in ax.lines if line.get_marker() == "o")
+        if len(x) == 1
+    ]
+    if not marks:
+        return ""
+    value, height = min(marks)
+    name = min(places, key=lambda place: abs(place[0] - height))[1]
+    return f"lowest filled mark: {name} at {_number(value)}"
 
 
 def _course(handle: Any) -> str:
@@ -136,6 +167,8 @@ def _course(handle: Any) -> str:
     x, y = (np.asarray(each, dtype=float) for each in line.get_data())
     finite = np.isfinite(x) & np.isfinite(y)
     x, y = x[finite], y[finite]
+    if len(x) == 2 and y[0] == y[1]:
+        return f"level at {_number(y[0])}"
     if len(x) < 3 or np.ptp(x) == 0:
         return ""
     lowest = int(y.argmin())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,6 @@ import jinja2
 from markupsafe import Markup, escape
 from matplotlib.figure import Figure
 
-import histreg
 from histreg.files import whole_folder
 from histreg.report.site.downloads import csv_of, jsonl_of
 from histreg.report.site.drawings import drawing_of
@@ -80,7 +80,7 @@ class _Site:
         everything = material.everything.values()
         self.environment.globals |= {
             "generator": GENERATOR,
-            "version": histreg.__version__,
+            "version": version("histreg"),
             "n_records": len(everything),
             "newest": max(each.finished for each in everything)[:10],
             "SYMBOLS": SYMBOLS,
