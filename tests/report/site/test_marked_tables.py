@@ -56,7 +56,7 @@ def test_verdicts_have_symbols_that_differ_without_colour():
     cells = [row[0] for row in marked(table).rows]
     assert len({cell.text[0] for cell in cells}) == len(SYMBOLS) == 4
     assert [cell.text[2:] for cell in cells] == list(Verdict)
-    assert cells[2].kind == "verdict not-significant"
+    assert cells[2].kind == "short verdict not-significant"
     assert looks_of(Verdict.NOT_RUN) == "not-run"
 
 

@@ -81,7 +81,7 @@ def _cell(text: str, kind: str, name: str, links: Mapping[str, str]) -> Cell:
         kind += f" {distance(text)}"
     if text in SYMBOLS:
         verdict = Verdict(text)
-        return Cell(f"{SYMBOLS[verdict]} {text}", f"verdict {looks_of(verdict)}")
+        return Cell(f"{SYMBOLS[verdict]} {text}", f"{kind} verdict {looks_of(verdict)}")
     return Cell(text, kind, links.get(text, ""))
 
 
