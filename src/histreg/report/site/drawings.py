@@ -147,11 +147,12 @@ def _lowest_mark(ax: Axes) -> str:
         (y, each.get_text())
         for y, each in zip(ax.get_yticks(), ax.get_yticklabels(), strict=True)
     ]
-    marks = [
-        (float(x[0]), float(y[0]))
-        for x, y in (line.get_data() for line in ax.lines if line.get_marker() == "o")
-        if len(x) == 1
+    points = [
+        np.asarray(line.get_data(), dtype=float)  # (2, n)
+        for line in ax.lines
+        if line.get_marker() == "o"
     ]
+    marks = [(each[0, 0], each[1, 0]) for each in points if each.shape == (2, 1)]
     if not marks:
         return ""
     value, height = min(marks)
