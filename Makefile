@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test test-slow check lint types format bench bench-regressor bench-study clean
+.PHONY: demo report test test-slow check lint types format bench bench-regressor bench-study clean
 
 # The study in small: what needs no data, and the overall table on scikit-learn's
 # diabetes set. Tables are printed, figures written; all of it resumes.
@@ -25,6 +25,11 @@ demo: $(INSTALLED)
 	$(STUDY) table overall --datasets diabetes --seeds 1-3 $(DEMO)
 	$(STUDY) figure overall --datasets diabetes --seeds 1-3 --out build/demo/overall.png $(DEMO)
 	@echo; echo "figures: build/demo/bias.png bound.png sines-reduced.png overall.png"
+
+# Pages of all records that are committed; nothing is trained or downloaded.
+report: $(INSTALLED)
+	mkdir -p build
+	$(STUDY) report --out build/site --store results/study
 
 test: $(INSTALLED)
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow"

@@ -74,7 +74,7 @@ def test_the_table_in_the_readme_is_what_explain_prints():
 
 def test_the_readme_shows_the_commands_of_the_makefile():
     makefile = (ROOT / "Makefile").read_text()
-    for command in ("demo", "test", "bench"):
+    for command in ("demo", "report", "test", "bench"):
         assert f"make {command}" in (ROOT / "README.md").read_text()
         assert re.search(rf"^{command}:", makefile, re.MULTILINE)
 

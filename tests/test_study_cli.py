@@ -463,3 +463,23 @@ def test_the_status_of_everything_on_one_data_set():
     printed = study("status", "--datasets", "pole")
     assert "pole" in printed
     assert "theorems" in printed
+
+
+def test_the_report_is_pages_of_the_records_that_are_there(place):
+    for record in RECORDS["bound"]:
+        Store("histreg-study").save(record)
+    printed = study("report", "--out", "site")
+    assert f"{len(EXPERIMENTS) + 4} pages" in printed
+    assert "site/index.html" in printed
+    assert (place / "site" / "experiments" / "bound.html").is_file()
+    study("report", "--out", "site")  # in place of the first
+
+
+def test_a_report_is_refused_in_one_sentence(place):
+    assert "must have records, got none" in study("report", "--out", "site", code=2)
+    assert not (place / "site").exists()
+    (place / "mine").mkdir()
+    (place / "mine" / "thesis").touch()
+    printed = study("report", "--out", "mine", code=2)
+    assert "has files that are not of this command" in printed
+    assert printed.count("histreg:") == 1

@@ -1,9 +1,10 @@
-"""Files that are whole or absent, whatever happens."""
+"""Files and folders that are whole or absent, whatever happens."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,3 +25,30 @@ def whole(path: Path) -> Iterator[Path]:
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def whole_folder(path: Path, *, is_ours: Callable[[Path], bool]) -> Iterator[Path]:
+    """Yield a new folder to write to; it takes the place when the block ends well.
+
+    What is there already is replaced if it is an empty folder, or one of which
+    `is_ours` says that it may be; else it is refused before anything is done.
+    """
+    path = path.absolute()
+    if not path.parent.is_dir():
+        raise ValueError(f"{path} cannot be written: there is no folder {path.parent}")
+    if path.exists() and not path.is_dir():
+        raise ValueError(f"{path} must be a folder, got a file")
+    if path.exists() and any(path.iterdir()) and not is_ours(path):
+        raise ValueError(f"{path} has files that are not of this command; name another")
+    partial = path.with_name(f".{os.getpid()}.partial.{path.name}")
+    replaced = path.with_name(f".{os.getpid()}.replaced.{path.name}")
+    partial.mkdir()
+    try:
+        yield partial
+        if path.exists():
+            path.rename(replaced)
+        partial.rename(path)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+        shutil.rmtree(replaced, ignore_errors=True)

@@ -416,6 +416,35 @@ def figure(
     Console().print(f"Figure in {escape(str(out))}")
 
 
+@app.command(epilog="Example: histreg study report --out site --store results/study")
+@refusing
+def report(
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", help="A folder: new, or a report to replace."),
+    ],
+    store: StoreFolder = DEFAULT_STORE,
+    modules: Imports = None,
+) -> None:
+    """Make pages of all records: tables, figures, claims, and what was not run.
+
+    They need no server and no network: open index.html.
+    """
+    from histreg.report.site.writing import write_site
+
+    _import(modules)
+    console = Console()
+    with Progress(console=console, transient=True) as progress:
+        task = progress.add_task("reading records", total=None)
+
+        def show(page: str, n_done: int, n_pages: int) -> None:
+            told = f"page {n_done + 1} of {n_pages}: {escape(page)}"
+            progress.update(task, description=told, completed=n_done, total=n_pages)
+
+        n_pages = write_site(Store(store), out, show)
+    console.print(f"{n_pages} pages, the first is {escape(str(out / 'index.html'))}")
+
+
 def _print(tables: Iterable[PrintedTable], form: str, out: Path | None) -> None:
     """Print tables one after another, or write them to a file."""
     text = "\n\n".join(each.shown(form) for each in tables)

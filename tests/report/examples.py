@@ -99,6 +99,28 @@ TRAINING = [
     *tabular_records("pole", L2(), [3.0, 1.0], curves=[STEADY, UNSTEADY]),
     *tabular_records("pole", HLGauss(), [3.0], curves=[STEADY]),
 ]
+
+
+def snapshot(y, *on):
+    """Return a row of Bike with its probabilities, equal on some bins."""
+    probs = [1 / len(on) if i in on else 0.0 for i in range(100)]
+    return {"y": y, "probs": probs}
+
+
+SNAPSHOTS = tabular_records(
+    "bike",
+    HLGauss(),
+    [25.0],
+    changes={"probes": ("snapshots",)},
+    curves={
+        "epoch": [1.0, 5.0, 50.0],
+        "test snapshots": [
+            [snapshot(100.0, *range(100)), snapshot(500.0, *range(100))],
+            [snapshot(100.0, 10, 20), snapshot(500.0, 48, 49, 50, 51)],
+            [snapshot(100.0, 18), snapshot(500.0, 49, 50)],
+        ],
+    },
+)
 ANNEALING = [
     *tabular_records("pole", HLGauss(0.25), [0.8, 0.8]),
     *tabular_records("pole", HLGaussAnnealed(0.25), [0.7, 0.6]),
@@ -218,6 +240,7 @@ RECORDS = {
     "representation": REPRESENTATION,
     "auxiliary": AUXILIARY,
     "training": TRAINING,
+    "snapshots": SNAPSHOTS,
     "annealing": ANNEALING,
     "corruption": CORRUPTION,
     "sensitivity": tabular_records(

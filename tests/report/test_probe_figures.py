@@ -1,6 +1,7 @@
 """Figures of gradients in training and of sensitivity, of records made by hand."""
 
 import numpy as np
+import pytest
 
 from histreg.study.methods import (
     L2,
@@ -8,6 +9,7 @@ from histreg.study.methods import (
     HLOneBin,
 )
 from tests.report.examples import (
+    SNAPSHOTS,
     STEADY,
     TRAINING,
     UNSTEADY,
@@ -63,3 +65,21 @@ def test_each_run_is_a_mark_at_its_sensitivity_and_error():
     assert len(set(shapes)) == 2
     assert (mae.get_ylabel(), rmse.get_ylabel()) == ("test MAE", "test RMSE")
     assert mae.get_xlabel() == "test sensitivity, in units of y"
+
+
+def test_snapshots_have_a_drawing_for_each_row_with_a_few_epochs_and_the_truth():
+    low, high = axes_of("snapshots", SNAPSHOTS)
+    assert low.get_title() == "Bike Sharing, y = 100"
+    labels = ["epoch 1", "epoch 5", "epoch 50", "truth"]
+    assert high.get_legend_handles_labels()[1] == labels
+    last = low.patches[-1].get_data()
+    # Of 100 bins of 12.5 from -125 on, the one that has all is the nineteenth.
+    assert last.values[18] == 1 and last.edges[18] == 100.0
+    (truth,) = low.lines
+    assert truth.get_xdata()[0] == 100.0
+
+
+def test_a_figure_of_snapshots_without_any_is_refused():
+    records = tabular_records("bike", L2(), [1.0])
+    with pytest.raises(ValueError, match="must have finite runs"):
+        axes_of("snapshots", records)

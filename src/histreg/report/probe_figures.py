@@ -9,15 +9,27 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from histreg.report.panels import add_legend, datasets_of, looks_of, panels, set_log
+from histreg.report.figures import BLUE, GREY, ORANGE
+from histreg.report.panels import (
+    PURPLE,
+    add_legend,
+    datasets_of,
+    looks_of,
+    panels,
+    set_log,
+)
 from histreg.study.datasets import dataset
+from histreg.study.methods.histograms import HistogramLossMethod
 from histreg.study.runs import Record
 from histreg.study.statistics import Setting, settings_of
+from histreg.study.tabular import TabularRun
 from histreg.study.training_curves import steepness
 
 STYLES = {"HL-Gauss": "-", "l2": "--", "HL-OneBin": ":"}  # so that grey print tells
 NORM = "gradient norm / excess loss"
 SENSITIVITY = "test sensitivity, in units of y"
+MOMENTS = ((GREY, ":"), (PURPLE, "-."), (ORANGE, "--"), (BLUE, "-"))
+"""Colours and lines of histograms from the first epoch to the last."""
 CURVES = ("train MAE", "train RMSE", NORM)
 
 
@@ -85,5 +97,31 @@ def sensitivity(records: Sequence[Record]) -> Figure:
                 label=each.method.label,
             )
         ax.set(title=dataset(name).title, xlabel=SENSITIVITY, ylabel=metric)
+    add_legend(figure)
+    return figure
+
+
+def snapshots(records: Sequence[Record]) -> Figure:
+    """Return the histograms predicted for some rows, of a few epochs each."""
+    found = [each for each in records if "test snapshots" in each.outcome.curves]
+    if not found:
+        raise ValueError("a figure of histograms must have finite runs, got none yet")
+    run, curves = found[0].run, found[0].outcome.curves
+    assert isinstance(run, TabularRun)
+    assert isinstance(run.method, HistogramLossMethod)
+    borders = run.method.bins(*dataset(run.dataset).y_range).borders.numpy()
+    spread = np.linspace(0, len(curves["epoch"]) - 1, len(MOMENTS))
+    moments = np.unique(spread.round().astype(int))
+    rows = curves["test snapshots"][0]
+    figure, axes = panels(len(rows), min(3, len(rows)))
+    for i, (ax, row) in enumerate(zip(axes, rows, strict=True)):
+        for at, (color, style) in zip(moments, MOMENTS[-len(moments) :], strict=True):
+            probs = curves["test snapshots"][at][i]["probs"]
+            epoch = curves["epoch"][at]
+            label = f"epoch {epoch:g}"
+            ax.stairs(probs, borders, color=color, ls=style, lw=1.3, label=label)
+        ax.axvline(row["y"], color="black", lw=1, label="truth")
+        title = f"{dataset(run.dataset).title}, y = {row['y']:g}"
+        ax.set(title=title, xlabel="y", ylabel="probability of a bin")
     add_legend(figure)
     return figure

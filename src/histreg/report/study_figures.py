@@ -46,6 +46,7 @@ FIGURES: dict[str, Callable[[Sequence[Record]], Figure]] = {
     "grid": error_figures.all_settings,
     "representation": error_figures.representation,
     "training": probe_figures.training,
+    "snapshots": probe_figures.snapshots,
     "sensitivity": probe_figures.sensitivity,
     "rates": sweep_figures.rates,
     "forecasts": forecast_figures.forecasts,

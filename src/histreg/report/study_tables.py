@@ -79,7 +79,10 @@ TABLES: dict[str, Tables] = {
     "projected": errors("HL-Projected"),
     **{
         name: errors(EXPERIMENTS[name].title)
-        for name in ("bins", "sigma", "grid", "auxiliary", "annealing", "corruption")
+        for name in (
+            *("bins", "sigma", "grid", "auxiliary", "annealing", "corruption"),
+            "snapshots",
+        )
     },
     "representation": error_tables.representation,
     "training": error_tables.training,

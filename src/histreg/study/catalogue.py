@@ -337,6 +337,15 @@ EXPERIMENTS = {
             tabular((L2(), HLOneBin(), HLGauss()), dropout=0.0, probes=("gradients",)),
         ),
         Experiment(
+            "snapshots",
+            "Predicted histograms while training lasts",
+            "not in it",
+            "How does a network come to predict a histogram?",
+            tabular(
+                (HLGauss(),), datasets=("bike",), seeds=(1,), probes=("snapshots",)
+            ),
+        ),
+        Experiment(
             "annealing",
             "Annealed targets",
             "Figures 9 and 22",

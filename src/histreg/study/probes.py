@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
 from histreg.study.methods import Criterion
+from histreg.study.methods.histograms import CrossEntropies
 from histreg.study.perceptrons import Perceptrons
-from histreg.study.trainer import Probe, Rows, batches
+from histreg.study.trainer import Probe, Rows, When, batches
 
 N_PROBED = 2048  # rows on which gradients are measured
 SMALLEST_EXCESS = 1e-12
 ROWS_AT_ONCE = 256
+SHOWN = (0.1, 0.5, 0.9)  # of all y, how many lie below that of a row whose h is kept
 
 
 class Gradients:
@@ -25,7 +27,7 @@ class Gradients:
     be, both on the first 2,048 rows to learn from.
     """
 
-    every_epoch: ClassVar[bool] = True
+    when: ClassVar[When] = "every epoch"
 
     def measure(
         self,
@@ -62,7 +64,7 @@ class Gradients:
 class Sensitivity:
     """How much predictions change with the inputs: at the end, on the other rows."""
 
-    every_epoch: ClassVar[bool] = False
+    when: ClassVar[When] = "last epoch"
 
     def measure(
         self,
@@ -103,4 +105,45 @@ def _input_slopes(
     return network.input_slopes(x)
 
 
-PROBES: dict[str, type[Probe]] = {"gradients": Gradients, "sensitivity": Sensitivity}
+class Snapshots:
+    """What histograms are predicted for three of the other rows, while training lasts.
+
+    The rows whose y is a tenth, half and nine tenths of the way up, of all y.
+    """
+
+    when: ClassVar[When] = "recorded epochs"
+
+    def measure(
+        self,
+        network: Perceptrons,
+        criteria: Sequence[Criterion],
+        rows: Rows,  # noqa: ARG002
+        others: Mapping[str, Rows],
+    ) -> list[dict[str, Any]]:
+        """Return "<name> snapshots": for each of the rows, y and the probabilities.
+
+        Nothing for networks that are not trained by cross-entropy over bins.
+        """
+        found: list[dict[str, Any]] = [{} for _ in range(network.shape.n_models)]
+        for name, each in others.items():
+            ranked = each.y.argsort(stable=True)
+            shown = ranked[[int(share * (len(ranked) - 1)) for share in SHOWN]]
+            y = each.y[shown].tolist()
+            i = 0
+            groups = zip(criteria, network.forward(each.x[shown]), strict=True)
+            for criterion, outputs in groups:  # (M, 3, o)
+                for probs in outputs.double().softmax(dim=-1).tolist():
+                    if isinstance(criterion, CrossEntropies):
+                        found[i][f"{name} snapshots"] = [
+                            {"y": at, "probs": h}
+                            for at, h in zip(y, probs, strict=True)
+                        ]
+                    i += 1
+        return found
+
+
+PROBES: dict[str, type[Probe]] = {
+    "gradients": Gradients,
+    "sensitivity": Sensitivity,
+    "snapshots": Snapshots,
+}

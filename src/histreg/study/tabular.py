@@ -399,6 +399,10 @@ def _linear(
     return metrics
 
 
-def _rounded(curves: Mapping[str, list[float]]) -> dict[str, list[float]]:
+def _rounded(curves: Any) -> Any:
     """Return curves in five digits: they are for the eye, and there are many."""
-    return {name: [float(f"{v:.5g}") for v in each] for name, each in curves.items()}
+    if isinstance(curves, dict):
+        return {name: _rounded(each) for name, each in curves.items()}
+    if isinstance(curves, list):
+        return [_rounded(each) for each in curves]
+    return float(f"{curves:.5g}")

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import torch
 from torch import Tensor
@@ -28,7 +28,7 @@ from histreg.study.perceptrons import (
 )
 from histreg.study.streams import stream
 
-Curves = dict[str, list[float]]
+Curves = dict[str, list[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,11 +67,14 @@ class Start:
     is_frozen: bool = False
 
 
+When = Literal["every epoch", "recorded epochs", "last epoch"]
+
+
 class Probe(Protocol):
     """What else to measure of a stack; see `histreg.study.probes`."""
 
-    every_epoch: ClassVar[bool]
-    """After each epoch, whose errors are then recorded too; else after the last."""
+    when: ClassVar[When]
+    """After which epochs; after every one, their errors are then recorded too."""
 
     def measure(
         self,
@@ -79,8 +82,11 @@ class Probe(Protocol):
         criteria: Sequence[Criterion],
         rows: Rows,
         others: Mapping[str, Rows],
-    ) -> list[dict[str, float]]:
-        """Return numbers by name for each network of the stack."""
+    ) -> list[dict[str, Any]]:
+        """Return numbers by name for each network of the stack.
+
+        What is no number, but something that JSON can hold, is a curve and no metric.
+        """
 
 
 Kept = tuple[dict[str, Tensor], dict[str, Any]]
@@ -254,7 +260,7 @@ class _Stack:
         on_epoch: Callable[[int], None] | None,
     ) -> list[Fit]:
         recorded = set(recorded_epochs(self.training.epochs))
-        if any(probe.every_epoch for probe in self.probes):
+        if any(probe.when == "every epoch" for probe in self.probes):
             recorded = set(range(1, self.training.epochs + 1))
         done = self._restore(checkpoints)
         for epoch in range(done + 1, self.training.epochs + 1):
@@ -318,22 +324,22 @@ class _Stack:
         is_last = epoch == self.training.epochs
         probed = [
             (
-                probe.every_epoch,
+                probe.when != "last epoch",
                 probe.measure(self.network, self.criteria, self.rows, self.others),
             )
             for probe in self.probes
-            if probe.every_epoch or is_last
+            if probe.when != "last epoch" or is_last
         ]
         for i, fit in enumerate(self.fits):
             if fit.diverged_at is not None:
                 continue
-            now = {"train loss": losses[i].item()}
+            now: dict[str, Any] = {"train loss": losses[i].item()}
             for name, error in errors.items():
                 now[f"{name} MAE"] = error[i].abs().mean().item()
                 now[f"{name} RMSE"] = error[i].square().mean().sqrt().item()
             fit.metrics = now.copy()
             for is_curve, told in probed:
-                fit.metrics |= told[i]
+                fit.metrics |= {k: v for k, v in told[i].items() if type(v) is float}
                 now |= told[i] if is_curve else {}
             for name, value in {"epoch": epoch, **now}.items():
                 fit.curves.setdefault(name, []).append(value)

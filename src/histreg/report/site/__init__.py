@@ -1,0 +1,1 @@
+"""The site: the whole study as pages, from stored records alone."""

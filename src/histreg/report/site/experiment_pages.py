@@ -1,0 +1,183 @@
+"""Experiment pages: a question, how it was asked, and what the records answer."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+
+from histreg.report.printed import PrintedTable
+from histreg.report.site.drawings import Drawing, drawing_of
+from histreg.report.site.material import Judged, Material
+from histreg.report.study_figures import figure_of
+from histreg.report.study_tables import MAIN_METRICS, tables_of
+from histreg.study.catalogue import EXPERIMENTS, Experiment
+from histreg.study.datasets import source
+from histreg.study.runs import Record, Run
+from histreg.study.statistics import METRICS
+from histreg.study.tabular import TabularRun
+
+
+@dataclass(frozen=True, eq=False)
+class ExperimentPage:
+    """What a page tells of an experiment.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    records : sequence of Record
+        As many as there are.
+    protocol : tuple of str
+        How it was done, a paragraph each; empty for an experiment of one's own.
+    facts : mapping
+        Data sets, methods, seeds and runs, in words.
+    tables : sequence of PrintedTable
+    notes : sequence of str
+        What would be said below each table.
+    more : sequence of PrintedTable
+        The same with all errors, where they have more.
+    drawing : Drawing, optional
+    caption : str
+        What the drawing shows.
+    commands : tuple of str
+        That compute, print and draw the same.
+    claims : sequence of Judged
+    """
+
+    experiment: Experiment
+    records: Sequence[Record]
+    protocol: tuple[str, ...]
+    facts: Mapping[str, str]
+    tables: Sequence[PrintedTable]
+    notes: Sequence[str]
+    more: Sequence[PrintedTable]
+    drawing: Drawing | None
+    caption: str
+    commands: tuple[str, ...]
+    claims: Sequence[Judged]
+
+    @property
+    def has_distances(self) -> bool:
+        """Whether a table has differences from the paper's numbers."""
+        return any("apart" in each.header for each in self.tables)
+
+    @classmethod
+    def of(cls, experiment: Experiment, material: Material) -> ExperimentPage:
+        """Collect what there is; the figure is drawn."""
+        name, runs = experiment.name, experiment.runs
+        records = material.records[name]
+        told = told_of(name)
+        tables, more = _tables(name, records, runs)
+        notes = _common_notes(tables)
+        common = [told_of("common")["tabular"]] if _is_tabular(runs) else []
+        return cls(
+            experiment,
+            records,
+            tuple(text.strip() for text in [told.get("protocol", ""), *common] if text),
+            facts_of(runs, records),
+            _without(notes, tables),
+            notes,
+            _without(notes, more),
+            _drawing(name, records),
+            told.get("figure", experiment.title),
+            (
+                f"histreg study run {name}",
+                f"histreg study table {name}",
+                f"histreg study figure {name} --out {name}.png",
+            ),
+            material.decided_by(experiment),
+        )
+
+
+@cache
+def _texts() -> dict[str, dict[str, str]]:
+    text = files("histreg.report.site").joinpath("experiments.toml").read_text()
+    return tomllib.loads(text)
+
+
+def told_of(name: str) -> Mapping[str, str]:
+    """Return the protocol and the caption; nothing of an experiment of one's own."""
+    return _texts().get(name, {})
+
+
+def _is_tabular(runs: Sequence[Run]) -> bool:
+    return any(isinstance(run, TabularRun) for run in runs)
+
+
+def _tables(
+    name: str, records: Sequence[Record], runs: Sequence[Run]
+) -> tuple[list[PrintedTable], list[PrintedTable]]:
+    """Return tables of test errors, and those of all errors if they have more."""
+    if not records:
+        return [], []
+    tables = tables_of(name, records, MAIN_METRICS, runs=runs)
+    more = tables_of(name, records, METRICS, runs=runs)
+    has_more = [each.header for each in more] != [each.header for each in tables]
+    return tables, more if has_more else []
+
+
+def _common_notes(tables: Sequence[PrintedTable]) -> list[str]:
+    """Return the notes that all of several tables have, to be told once."""
+    if len(tables) < 2:
+        return []
+    return [
+        note for note in tables[0].notes if all(note in each.notes for each in tables)
+    ]
+
+
+def _without(
+    notes: Sequence[str], tables: Sequence[PrintedTable]
+) -> list[PrintedTable]:
+    return [
+        replace(each, notes=[note for note in each.notes if note not in notes])
+        for each in tables
+    ]
+
+
+def _drawing(name: str, records: Sequence[Record]) -> Drawing | None:
+    if not records:
+        return None
+    try:
+        return drawing_of(figure_of(name, records), name)
+    except ValueError:  # records of which nothing can be drawn, such as diverged ones
+        return None
+
+
+def facts_of(runs: Sequence[Run], records: Sequence[Record]) -> dict[str, str]:
+    """Return what an experiment has: data sets, methods, seeds, runs."""
+    names = _facets(runs, "dataset")
+    data = []
+    for name in names:
+        epochs = {
+            run.epochs
+            for run in runs
+            if isinstance(run, TabularRun) and run.dataset == name and run.hidden
+        }
+        title = source(name).title
+        data.append(f"{title} ({epochs.pop():,} epochs)" if len(epochs) == 1 else title)
+    facts = {
+        "Data": ", ".join(data),
+        "Methods": ", ".join(_facets(runs, "method")),
+        "Seeds": ", ".join(_facets(runs, "seed")),
+        "Runs": f"{len(records):,} of {len(runs):,} have a record",
+    }
+    spent = sum(each.elapsed_s for each in records) / 3600
+    if spent >= 0.05:
+        facts["Time"] = f"{spent:.1f} hours of one core"
+    return {name: told for name, told in facts.items() if told}
+
+
+def _facets(runs: Sequence[Run], name: str) -> list[str]:
+    found = dict.fromkeys(run.facet(name) for run in runs)
+    return [str(each) for each in found if each is not None]
+
+
+def neighbours(name: str) -> tuple[Experiment | None, Experiment | None]:
+    """Return the experiments before and after one in the catalogue."""
+    names = list(EXPERIMENTS)
+    at = names.index(name)
+    before = EXPERIMENTS[names[at - 1]] if at else None
+    after = EXPERIMENTS[names[at + 1]] if at + 1 < len(names) else None
+    return before, after

@@ -1,0 +1,132 @@
+"""The headline: our test MAE beside the paper's, and what was run at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from histreg.report.error_tables import UNMATCHED, apart_of, in_paper, shown
+from histreg.report.printed import PrintedTable
+from histreg.report.site.marked_tables import distance
+from histreg.report.site.material import Material
+from histreg.study.catalogue import DATA, EXPERIMENTS, OVERALL
+from histreg.study.datasets import DATASETS, SERIES, source
+from histreg.study.paper import published
+from histreg.study.runs import Record, Run
+from histreg.study.statistics import Setting, best_settings, settings_of
+
+MAIN = "test MAE"
+NOT_RUN = "not run"
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A number of ours beside the paper's, all as printed.
+
+    Parameters
+    ----------
+    ours, paper, apart : str
+        Empty if there is none.
+    seeds : int
+        Of ours.
+    is_best : bool
+        Whether no other network of ours has a lower one.
+    """
+
+    ours: str
+    paper: str = ""
+    apart: str = ""
+    seeds: int = 0
+    is_best: bool = False
+
+    @property
+    def kind(self) -> str:
+        """Near, fair, far, or nothing if that is not known."""
+        return distance(self.apart) if self.apart else ""
+
+
+@dataclass(frozen=True)
+class Headline:
+    """Methods by data sets."""
+
+    titles: list[str]
+    rows: list[tuple[str, list[Beside]]]
+    n_seeds: int
+
+
+def headline(records: Sequence[Record]) -> Headline:
+    """Return the paper's Tables 1 and 7 in test MAE, all data sets in one.
+
+    Of methods with several settings, the one of lowest test MAE, as in the paper.
+    """
+    best = [
+        each
+        for each in best_settings(settings_of(records), MAIN)
+        if in_paper(each, MAIN) is not None
+    ]
+    found = {(each.method.name, each.dataset): each for each in best}
+    lowest = {name: _lowest(best, name) for name in DATA}
+    rows: list[tuple[str, list[Beside]]] = []
+    for name in dict.fromkeys(method.name for method in OVERALL):
+        if any(published(of, name, MAIN) for of in DATA):
+            rows.append((name, [_beside(name, of, found, lowest[of]) for of in DATA]))
+        elif name.startswith(UNMATCHED):
+            rows.append((UNMATCHED, [_unmatched(of) for of in DATA]))
+    counts = [each.seeds for _, cells in rows for each in cells]
+    titles = [source(name).title for name in DATA]
+    return Headline(titles, rows, max(counts, default=0))
+
+
+def _lowest(settings: Sequence[Setting], name: str) -> Setting | None:
+    of_set = [e for e in settings if e.dataset == name and MAIN in e.estimates]
+    return min(of_set, key=lambda e: e.estimates[MAIN].mean, default=None)
+
+
+def _beside(
+    name: str,
+    of: str,
+    found: dict[tuple[str, str], Setting],
+    lowest: Setting | None,
+) -> Beside:
+    paper = published(of, name, MAIN)
+    told = "" if paper is None else shown(paper)
+    setting = found.get((name, of))
+    if setting is None or MAIN not in setting.estimates:
+        return Beside(NOT_RUN, told)
+    ours = setting.estimates[MAIN]
+    in_table = in_paper(setting, MAIN)
+    apart = "" if in_table is None else apart_of(ours, in_table)
+    return Beside(shown(ours), told, apart, ours.n, setting is lowest)
+
+
+def _unmatched(of: str) -> Beside:
+    paper = published(of, UNMATCHED, MAIN)
+    return Beside("", "" if paper is None else shown(paper))
+
+
+def what_was_run(material: Material) -> PrintedTable:
+    """Return how many runs of each experiment have a record, by data sets."""
+    columns = [*DATA, *SERIES, ""]
+    counts = {
+        name: [_counted(each.runs, material.records[name], of) for of in columns]
+        for name, each in EXPERIMENTS.items()
+    }
+    used = [i for i in range(len(columns)) if any(row[i] for row in counts.values())]
+    known = {**DATASETS, **SERIES}
+    titles = [known[columns[i]].title if columns[i] else "no data" for i in used]
+    rows = [
+        (EXPERIMENTS[name].title, *(row[i] for i in used))
+        for name, row in counts.items()
+    ]
+    notes = ["Runs with a record, of all that the experiment has."]
+    return PrintedTable("What was run", ("experiment", *titles), rows, notes)
+
+
+def _counted(runs: Sequence[Run], records: Sequence[Record], of: str) -> str:
+    n = sum((run.facet("dataset") or "") == of for run in runs)
+    done = sum((each.run.facet("dataset") or "") == of for each in records)
+    if not n:
+        return ""
+    if not done:
+        return NOT_RUN
+    return f"all {n}" if done == n else f"{done} of {n}"

@@ -1,0 +1,229 @@
+"""Inconsistencies of the paper and its code: what was done, and what hangs on it."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+
+import torch
+
+from histreg import theory
+from histreg.bins import PRESETS, Bins
+from histreg.study.claims import Evidence
+from histreg.study.methods import (
+    L2,
+    HLOneBin,
+    L2Noise,
+    L2SoftmaxPerBin,
+    LinearRegression,
+    Method,
+)
+from histreg.study.paper import published
+from histreg.study.statistics import best_settings, settings_of
+
+Numbers = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Inconsistency:
+    """Where the sources do not say the same.
+
+    Parameters
+    ----------
+    name : str
+        As the specification numbers it.
+    about, paper, here, difference : str
+        What it is about, what they say, what was done, and what hangs on it.
+    measured : str
+        The same in numbers; a format of those that `MEASURED` has.
+    experiments : tuple of str
+        Where it shows.
+    """
+
+    name: str
+    about: str
+    paper: str
+    here: str
+    difference: str
+    measured: str = ""
+    experiments: tuple[str, ...] = ()
+
+
+def inconsistencies(evidence: Evidence) -> list[Inconsistency]:
+    """Return all, with what was measured filled in; left out where it was not run."""
+    text = files("histreg.report.site").joinpath("inconsistencies.toml").read_text()
+    found = []
+    for name, entry in tomllib.loads(text).items():
+        told = {**entry, "experiments": tuple(entry.get("experiments", ()))}
+        if "measured" in told:
+            numbers = MEASURED[name](evidence)
+            is_there = all(math.isfinite(each) for each in numbers.values())
+            told["measured"] = told["measured"].format(**numbers) if is_there else ""
+        found.append(Inconsistency(name, **told))
+    return found
+
+
+def _mae(
+    evidence: Evidence, name: str, method: Method, metric: str = "test MAE", **how: bool
+) -> float:
+    """Return the mean over seeds; NaN if it was not run."""
+    setting = evidence.setting(name, method, **how)
+    estimates = {} if setting is None else setting.estimates
+    return estimates[metric].mean if metric in estimates else math.nan
+
+
+def _paper(name: str, method: str, metric: str = "test MAE") -> float:
+    found = published(name, method, metric)
+    return math.nan if found is None else found.mean
+
+
+def _largest_bias(sigma_in_bins: float) -> float:
+    """Return the largest discretisation bias, in bins."""
+    places = torch.linspace(-0.5, 0.5, 2001, dtype=torch.float64)
+    found = theory.discretization_bias(places, sigma=sigma_in_bins, width=1.0)
+    return found.abs().max().item()
+
+
+def _bias_of(n_bins: int, sigma_in_bins: float, padding_in_sigmas: float) -> float:
+    """Return the largest bias of a choice of bins over the range, in bins."""
+    bins = Bins.around(
+        0.0,
+        1.0,
+        n_bins=n_bins,
+        sigma_in_bins=sigma_in_bins,
+        padding_in_sigmas=padding_in_sigmas,
+    )
+    y = torch.linspace(0, 1, 2001, dtype=torch.float64)
+    found = theory.explain(bins, sigma_in_bins * bins.width, y)
+    return found.max_label_bias / bins.width
+
+
+def _of_preset(name: str) -> float:
+    return _bias_of(*PRESETS[name])
+
+
+def _per_bin(_: Evidence) -> Numbers:
+    return {"on": 1 - 99 * 0.1}
+
+
+def _softmax(evidence: Evidence) -> Numbers:
+    return {
+        "pole": _mae(evidence, "pole", L2SoftmaxPerBin()),
+        "bike": _mae(evidence, "bike", L2SoftmaxPerBin()),
+        "paper_pole": _paper("pole", "l2+Softmax"),
+        "paper_bike": _paper("bike", "l2+Softmax"),
+    }
+
+
+def _padding(_: Evidence) -> Numbers:
+    quarter = 100 / 4  # of the range
+    return {
+        "ten": quarter / (100 - 2 * 10),
+        "tenth": quarter * 1.2 / 100,
+        "none": quarter / 100,
+        "paper": _paper("ct", "HL-OneBin", "train MAE"),
+    }
+
+
+def _presets(_: Evidence) -> Numbers:
+    return {name: _of_preset(name) for name in ("tabular", "recommended")}
+
+
+def _unit_of_sigma(_: Evidence) -> Numbers:
+    return {"factor": 100 / (100 - 2 * 10)}
+
+
+def _negligible(_: Evidence) -> Numbers:
+    return {"at_08": _largest_bias(0.8), "at_088": _largest_bias(0.88)}
+
+
+def _smallest(_: Evidence) -> Numbers:
+    return {"at_135": _largest_bias(1.35), "at_155": _largest_bias(1.55)}
+
+
+def _by_padding(_: Evidence) -> Numbers:
+    paddings = {"three": 3.0, "four": 4.0, "six": 6.0}
+    return {name: _bias_of(100, 2.0, padding) for name, padding in paddings.items()}
+
+
+def _border(_: Evidence) -> Numbers:
+    found = theory.discretization_bias([0.5, 0.499], sigma=1e-4, width=1.0).abs()
+    return {"on": found[0].item(), "near": found[1].item()}
+
+
+def _bound(_: Evidence) -> Numbers:
+    of_paper, ours = (
+        theory.prediction_bound(
+            1.0, low=1922.0, high=2011.0, shift_invariant=shift_invariant
+        ).item()
+        for shift_invariant in (False, True)
+    )
+    return {"factor": of_paper / ours}
+
+
+def _least_squares(evidence: Evidence) -> Numbers:
+    name = LinearRegression.name
+    return {
+        "ours": _mae(evidence, "bike", LinearRegression(), "train MAE"),
+        "paper": _paper("bike", name, "train MAE"),
+    }
+
+
+def _borders_of_pole(evidence: Evidence) -> Numbers:
+    return {
+        "on": _mae(evidence, "pole", HLOneBin()),
+        "off": _mae(evidence, "pole", HLOneBin(shift_in_bins=0.5)),
+    }
+
+
+def _start(evidence: Evidence) -> Numbers:
+    return {
+        "zero": _mae(evidence, "bike", L2()),
+        "random": _mae(evidence, "bike", L2(), has_authors_head=True),
+        "paper": _paper("bike", "l2"),
+    }
+
+
+def _projected(_: Evidence) -> Numbers:
+    return {
+        "projected": _paper("song", "HL-Projected"),
+        "one_bin": _paper("song", "HL-OneBin"),
+    }
+
+
+def _choice(evidence: Evidence) -> Numbers:
+    noisy = [
+        each
+        for each in settings_of(evidence.records)
+        if (each.dataset, each.method.name, each.changes) == ("pole", L2Noise.name, "")
+    ]
+    best = best_settings(noisy, "test MAE")
+    chosen = evidence.chosen("pole", L2Noise.name).values()
+    return {
+        "on_test": best[0].estimates["test MAE"].mean if best else math.nan,
+        "on_validation": sum(chosen) / len(chosen) if chosen else math.nan,
+        "without": _mae(evidence, "pole", L2()),
+    }
+
+
+MEASURED: dict[str, Callable[[Evidence], Numbers]] = {
+    "I2": _per_bin,
+    "I3": _softmax,
+    "I4": _padding,
+    "I5": _presets,
+    "I7": _unit_of_sigma,
+    "I9": _negligible,
+    "I10": _smallest,
+    "I11": _by_padding,
+    "I12": _border,
+    "I14": _bound,
+    "I25": _least_squares,
+    "I29": _borders_of_pole,
+    "I31": _start,
+    "I34": _projected,
+    "I36": _choice,
+}
+"""Numbers by inconsistency; NaN where a run has no record."""

@@ -1,0 +1,72 @@
+"""Material: all that the pages of a study are made from, read once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from histreg.report.printed import PrintedTable
+from histreg.report.study_claims import findings_of, scoreboard
+from histreg.study.catalogue import EXPERIMENTS, Experiment
+from histreg.study.claims import CLAIMS, Claim, Evidence, Verdict
+from histreg.study.runs import Record, Run
+from histreg.study.store import Store
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim and what the records say of it.
+
+    Parameters
+    ----------
+    claim : Claim
+    verdict : Verdict
+    where : str
+        On which of its data sets.
+    findings : PrintedTable
+        The parts with their numbers; the rule is in the notes.
+    """
+
+    claim: Claim
+    verdict: Verdict
+    where: str
+    findings: PrintedTable
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """Records by experiment, and the claims that they decide."""
+
+    records: Mapping[str, Sequence[Record]]
+    evidence: Evidence
+    judged: Sequence[Judged]
+
+    @classmethod
+    def of(cls, store: Store) -> Material:
+        """Read the records of all experiments of the catalogue."""
+        runs = dict.fromkeys(run for each in EXPERIMENTS.values() for run in each.runs)
+        there = {record.run: record for record in store.records(runs)}
+        records = {
+            each.name: [there[run] for run in each.runs if run in there]
+            for each in EXPERIMENTS.values()
+        }
+        if not there:
+            raise ValueError(f"the report must have records, got none in {store.root}")
+        evidence = Evidence(list(there.values()))
+        board = scoreboard(CLAIMS.values(), evidence)
+        judged = [
+            Judged(claim, Verdict(row[1]), row[2], findings_of(claim, evidence))
+            for claim, row in zip(CLAIMS.values(), board.rows, strict=True)
+        ]
+        return cls(records, evidence, judged)
+
+    @property
+    def everything(self) -> dict[Run, Record]:
+        """All records, each once."""
+        return {each.run: each for of in self.records.values() for each in of}
+
+    def decided_by(self, experiment: Experiment) -> list[Judged]:
+        """Return the claims that read the records of an experiment."""
+        return [
+            each for each in self.judged if experiment.name in each.claim.experiments
+        ]

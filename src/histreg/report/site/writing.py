@@ -1,0 +1,177 @@
+"""Writing the site: pages from templates, into a folder that is whole or absent."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup, escape
+from matplotlib.figure import Figure
+
+from histreg.files import whole_folder
+from histreg.report.site.downloads import csv_of, jsonl_of
+from histreg.report.site.drawings import drawing_of
+from histreg.report.site.experiment_pages import ExperimentPage, neighbours
+from histreg.report.site.headline import headline, what_was_run
+from histreg.report.site.inconsistencies import inconsistencies
+from histreg.report.site.loss_page import RANGE, draw_loss, snapshots_of
+from histreg.report.site.marked_tables import SYMBOLS, looks_of, marked
+from histreg.report.site.material import Material
+from histreg.study.catalogue import EXPERIMENTS
+from histreg.study.claims import CLAIMS, Verdict
+from histreg.study.store import Store
+
+GENERATOR = "histreg study report"
+STATIC = ("site.css", "loss.js", "loss_page.js")
+Progress = Callable[[str, int, int], None]
+"""Called with the page that is made next, how many are done, and of how many."""
+
+
+def is_site(folder: Path) -> bool:
+    """Return whether a folder is a site of ours, which may be replaced."""
+    page = folder / "index.html"
+    mark = f'<meta name="generator" content="{GENERATOR}">'
+    return page.is_file() and mark in page.read_text(encoding="utf-8", errors="replace")
+
+
+def write_site(store: Store, out: Path, on_page: Progress | None = None) -> int:
+    """Write all pages of a store's records; return how many there are.
+
+    Parameters
+    ----------
+    store : Store
+    out : Path
+        A folder: new, empty, or a site that was made before, which is replaced when
+        the new one is complete.
+    on_page : callable, optional
+    """
+    with whole_folder(out, is_ours=is_site) as folder:
+        material = Material.of(store)
+        site = _Site(material, folder)
+        makers = site.makers()
+        for n, (name, make) in enumerate(makers.items()):
+            if on_page is not None:
+                on_page(name, n, len(makers))
+            make()
+        for name in STATIC:
+            text = files("histreg.report.site").joinpath("static", name).read_text()
+            site.write(f"static/{name}", text)
+    return len(makers)
+
+
+class _Site:
+    """A site that is being written."""
+
+    def __init__(self, material: Material, folder: Path) -> None:
+        self.material, self.folder = material, folder
+        self.environment = jinja2.Environment(
+            loader=jinja2.PackageLoader("histreg.report.site"),
+            autoescape=True,
+            undefined=jinja2.StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        self.environment.filters |= {"marked": marked, "code": with_code}
+        everything = material.everything.values()
+        self.environment.globals |= {
+            "generator": GENERATOR,
+            "version": version("histreg"),
+            "n_records": len(everything),
+            "newest": max(each.finished for each in everything)[:10],
+            "SYMBOLS": SYMBOLS,
+            "looks_of": looks_of,
+            "experiments": EXPERIMENTS,
+            "claim_links": {name: f"claims.html#{name}" for name in CLAIMS},
+        }
+
+    def makers(self) -> dict[str, Callable[[], None]]:
+        """Return what makes each page, by names for people."""
+        pages: dict[str, Callable[[], None]] = {
+            "front page": self.front,
+            "claims": self.claims,
+            "the loss": self.loss,
+            "inconsistencies": self.inconsistencies,
+        }
+        for name in EXPERIMENTS:
+            pages[name] = lambda name=name: self.experiment(name)  # type: ignore[misc]
+        return pages
+
+    def front(self) -> None:
+        figure = Figure(figsize=(5.6, 4.3), layout="constrained")
+        draw_loss(figure.add_subplot())
+        counts = Counter(each.verdict for each in self.material.judged)
+        links = {e.title: f"experiments/{e.name}.html" for e in EXPERIMENTS.values()}
+        self.render(
+            "index.html",
+            "front.html",
+            picture=drawing_of(figure, "loss"),
+            headline=headline(self.material.records["overall"]),
+            counts=[(each, counts[each]) for each in Verdict],
+            judged=self.material.judged,
+            run=what_was_run(self.material),
+            run_links=links,
+        )
+
+    def claims(self) -> None:
+        self.render("claims.html", "claims.html", judged=self.material.judged)
+
+    def loss(self) -> None:
+        records = self.material.records.get("snapshots", ())
+        self.render(
+            "loss.html", "loss.html", range=RANGE, snapshots=snapshots_of(records)
+        )
+
+    def inconsistencies(self) -> None:
+        found = inconsistencies(self.material.evidence)
+        self.render("inconsistencies.html", "inconsistencies.html", found=found)
+
+    def experiment(self, name: str) -> None:
+        page = ExperimentPage.of(EXPERIMENTS[name], self.material)
+        before, after = neighbours(name)
+        files: Mapping[str, str] = {}
+        if page.records:
+            files = {
+                f"{name}.csv": csv_of(page.records),
+                f"{name}.jsonl": jsonl_of(page.records),
+            }
+        for file, text in files.items():
+            self.write(f"data/{file}", text)
+        sizes = {file: _size(len(text.encode())) for file, text in files.items()}
+        self.render(
+            f"experiments/{name}.html",
+            "experiment.html",
+            root="../",
+            page=page,
+            files=sizes,
+            before=before,
+            after=after,
+        )
+
+    def render(self, path: str, template: str, root: str = "", **context: Any) -> None:
+        """Write a page; root leads from it to the front page's folder."""
+        page = self.environment.get_template(template)
+        self.write(path, page.render(root=root, path=path, **context))
+
+    def write(self, path: str, text: str) -> None:
+        """Write a file of the site."""
+        file = self.folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+
+
+def with_code(text: str) -> Markup:
+    """Return a text with what stands between backticks as code."""
+    parts = [escape(part) for part in text.split("`")]
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if i % 2 else part
+        for i, part in enumerate(parts)
+    )
+
+
+def _size(n_bytes: int) -> str:
+    return f"{n_bytes / 1e6:.1f} MB" if n_bytes >= 1e6 else f"{n_bytes / 1e3:.0f} kB"

@@ -1,0 +1,79 @@
+"""What the page of an experiment tells."""
+
+import pytest
+
+from histreg.report.site.experiment_pages import (
+    ExperimentPage,
+    facts_of,
+    neighbours,
+    told_of,
+)
+from histreg.study.catalogue import EXPERIMENTS, Experiment, tabular
+from histreg.study.methods import L2, HLGauss
+from tests.report.site.conftest import OVERALL
+
+
+def test_every_experiment_has_a_protocol_and_a_caption():
+    for name in EXPERIMENTS:
+        assert told_of(name).keys() == {"protocol", "figure"}
+
+
+def test_a_page_has_tables_a_drawing_commands_and_claims(material):
+    page = ExperimentPage.of(EXPERIMENTS["overall"], material)
+    titles = [each.title for each in page.tables]
+    assert titles == ["Overall results: CT Position", "Overall results: Pole"]
+    assert page.drawing is not None and "HL-Gauss" in page.drawing.words
+    assert page.has_distances
+    assert "histreg study run overall" in page.commands
+    assert "K10" in [each.claim.name for each in page.claims]
+    assert page.facts["Runs"] == "21 of 480 have a record"
+
+
+def test_train_errors_are_in_further_tables(material):
+    page = ExperimentPage.of(EXPERIMENTS["overall"], material)
+    assert "train MAE" not in page.tables[0].header
+    assert "train MAE" in page.more[0].header
+    assert ExperimentPage.of(EXPERIMENTS["bound"], material).more == []
+
+
+def test_what_all_tables_say_is_said_once(material):
+    page = ExperimentPage.of(EXPERIMENTS["overall"], material)
+    assert any(note.startswith("Not finished: 459 of 480 runs") for note in page.notes)
+    for each in (*page.tables, *page.more):
+        assert not set(each.notes) & set(page.notes)
+        assert each.notes  # over how many seeds, which differs
+
+
+def test_without_records_there_is_neither_table_nor_drawing(material):
+    page = ExperimentPage.of(EXPERIMENTS["sines"], material)
+    assert (page.tables, page.more, page.drawing) == ([], [], None)
+    assert page.facts["Runs"] == "0 of 275 have a record"
+
+
+def test_an_experiment_of_ones_own_has_a_page(material, monkeypatch):
+    mine = Experiment("mine", "Mine", "not in it", "Why?", tabular((L2(),)))
+    monkeypatch.setitem(EXPERIMENTS, "mine", mine)
+    monkeypatch.setitem(material.records, "mine", OVERALL[:5])
+    page = ExperimentPage.of(mine, material)
+    assert page.caption == "Mine"
+    assert [each.title for each in page.tables] == ["Mine: Pole"]
+
+
+def test_facts_are_those_of_the_runs():
+    runs = tabular((L2(), HLGauss()), datasets=("ct", "pole"), seeds=(1, 3))
+    facts = facts_of(runs, OVERALL[:2])
+    assert facts == {
+        "Data": "CT Position (1,000 epochs), Pole (500 epochs)",
+        "Methods": "l2, HL-Gauss",
+        "Seeds": "1, 3",
+        "Runs": "2 of 8 have a record",
+    }
+
+
+@pytest.mark.parametrize("name", ["sines", "overall", "theorems"])
+def test_neighbours_are_those_of_the_catalogue(name):
+    before, after = neighbours(name)
+    names = [each and each.name for each in (before, EXPERIMENTS[name], after)]
+    line = [None, *EXPERIMENTS, None]
+    at = line.index(name)
+    assert names == line[at - 1 : at + 2]

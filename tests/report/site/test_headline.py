@@ -1,0 +1,74 @@
+"""Our test MAE beside the paper's, of records made by hand."""
+
+import pytest
+
+from histreg.report.site.headline import Beside, headline, what_was_run
+from histreg.study.methods import L2, L2Noise
+from tests.report.site.conftest import OVERALL
+from tests.study.made_up import tabular_records
+
+
+def cells(found, name):
+    return dict(zip(found.titles, dict(found.rows)[name], strict=True))
+
+
+def test_ours_stands_beside_the_papers():
+    found = headline(OVERALL)
+    gauss = cells(found, "HL-Gauss")["Pole"]
+    assert (gauss.ours, gauss.paper) == ("0.712 ± 0.008", "0.714 ± 0.024")
+    assert gauss.apart == "-0.1" and gauss.kind == "near" and gauss.seeds == 5
+    assert found.titles == ["CT Position", "Song Year", "Bike Sharing", "Pole"]
+    assert found.n_seeds == 5
+
+
+def test_what_was_not_run_is_called_so():
+    found = headline(OVERALL)
+    assert cells(found, "l1")["Pole"] == Beside("not run", "0.938 ± 0.029")
+    assert cells(found, "HL-Gauss")["Song Year"].ours == "not run"
+
+
+def test_one_seed_has_no_distance():
+    ct = cells(headline(OVERALL), "HL-Gauss")["CT Position"]
+    assert (ct.ours, ct.apart, ct.kind, ct.seeds) == ("0.090", "", "", 1)
+
+
+def test_a_control_of_ours_does_not_stand_for_the_papers_method():
+    pole = cells(headline(OVERALL), "HL-OneBin")["Pole"]
+    assert pole.ours == "1.260 ± 0.024"  # not that on a shifted grid, 0.5
+
+
+def test_the_lowest_of_the_papers_methods_is_marked():
+    found = headline(OVERALL)
+    best = [name for name, row in found.rows if row[3].is_best]
+    assert best == ["HL-Gauss"]
+
+
+def test_of_several_settings_there_is_the_best():
+    noisy = [
+        *tabular_records("pole", L2Noise(0.1), [2.0, 2.0]),
+        *tabular_records("pole", L2Noise(0.01), [1.0, 1.2]),
+        *tabular_records("pole", L2(), [3.0, 3.0]),
+    ]
+    assert cells(headline(noisy), "l2+Noise")["Pole"].ours == "1.100 ± 0.100"
+
+
+def test_what_cannot_be_matched_has_the_papers_number_alone():
+    pole = cells(headline(OVERALL), "l2+Softmax")["Pole"]
+    assert pole == Beside("", "0.950 ± 0.016")
+
+
+@pytest.mark.parametrize(
+    ("experiment", "data", "told"),
+    [
+        ("Overall results", "Pole", "20 of 120"),
+        ("Overall results", "Song Year", "not run"),
+        ("Prediction bound", "no data", "all 1"),
+        ("Prediction bound", "Pole", ""),
+        ("Predicted histograms while training lasts", "Bike Sharing", "all 1"),
+        ("Forecasts of series", "ETTh1", "not run"),
+    ],
+)
+def test_runs_are_counted_by_data_sets(material, experiment, data, told):
+    table = what_was_run(material)
+    rows = {row[0]: dict(zip(table.header, row, strict=True)) for row in table.rows}
+    assert rows[experiment][data] == told

@@ -1,0 +1,71 @@
+"""The entries are whole, and their numbers those of the specification."""
+
+import re
+import tomllib
+from importlib.resources import files
+
+import pytest
+
+from histreg.report.site.inconsistencies import MEASURED, inconsistencies
+from histreg.study.catalogue import EXPERIMENTS
+from histreg.study.claims import Evidence
+from histreg.study.methods import L2, HLOneBin, L2SoftmaxPerBin
+from tests.study.made_up import tabular_records
+
+TEXT = files("histreg.report.site").joinpath("inconsistencies.toml").read_text()
+RECORDS = [
+    *tabular_records("pole", L2SoftmaxPerBin(), [11.0, 12.0]),
+    *tabular_records("bike", L2SoftmaxPerBin(), [700.0]),
+    *tabular_records("pole", HLOneBin(), [1.25]),
+    *tabular_records("pole", HLOneBin(shift_in_bins=0.5), [0.75]),
+    *tabular_records("bike", L2(), [29.0]),
+    *tabular_records("bike", L2(), [30.5], changes={"has_authors_head": True}),
+]
+
+
+@pytest.fixture(scope="module")
+def found():
+    return {each.name: each for each in inconsistencies(Evidence(RECORDS))}
+
+
+def test_all_36_are_there_and_say_everything(found):
+    assert list(found) == [f"I{i}" for i in range(1, 37)]
+    for each in found.values():
+        for text in (each.about, each.paper, each.here, each.difference):
+            assert text and text == text.strip()
+        assert set(each.experiments) <= EXPERIMENTS.keys()
+
+
+def test_exactly_those_with_a_text_are_measured():
+    entries = tomllib.loads(TEXT)
+    assert {name for name, e in entries.items() if "measured" in e} == MEASURED.keys()
+
+
+# Numbers of the specification, computed apart from this code, and of records above.
+@pytest.mark.parametrize(
+    ("name", "numbers"),
+    [
+        ("I2", ["-8.9"]),
+        ("I3", ["11.5", "700", "0.95", "27.8"]),
+        ("I4", ["0.3125", "0.3000", "0.2500", "0.309"]),
+        ("I5", ["8.5e-10", "9.1e-03"]),
+        ("I7", ["1.25"]),
+        ("I9", ["1.04e-06"]),
+        ("I11", ["9.1e-03", "2.7e-04", "1.2e-08"]),
+        ("I12", ["0.499"]),
+        ("I14", ["2,042"]),  # (2 x 2011 / 89) ** 2
+        ("I29", ["1.25", "0.75"]),
+        ("I31", ["29.00", "30.50", "31.03"]),
+        ("I34", ["5.917", "5.906"]),
+    ],
+)
+def test_measured_numbers(found, name, numbers):
+    for number in numbers:
+        assert re.search(rf"(?<![\d.]){re.escape(number)}(?!\d)", found[name].measured)
+
+
+def test_what_was_not_run_is_left_out():
+    without = {each.name: each for each in inconsistencies(Evidence([]))}
+    for name in ("I3", "I25", "I29", "I31", "I36"):
+        assert without[name].measured == ""
+    assert without["I9"].measured
