@@ -1,6 +1,7 @@
 """Where the bins lie."""
 
 import copy
+import itertools
 import math
 import pickle
 
@@ -234,3 +235,61 @@ def test_bad_input_gets_one_sentence(make, sentence):
     with pytest.raises(ValueError, match=sentence) as error:
         make()
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("y", [35.0, [-3.0, 4.0], [-700.0, 1e6], [5.0, -1e-3]])
+@pytest.mark.parametrize("n_bins", [24, 51, 100])
+def test_grown_bins_reach_around_y_and_are_whole_doublings(y, n_bins):
+    old = Bins.uniform(0.0, 10.0, n_bins)
+    new = old.grown(y)
+    smallest, largest = min(np.ravel(y)), max(np.ravel(y))
+    assert new.n_bins == n_bins
+    assert new.low + 6 * new.width <= smallest and largest <= new.high - 6 * new.width
+    doublings = np.log2(new.width / old.width)
+    assert doublings == pytest.approx(round(doublings), abs=1e-9)
+    # Old borders lie among those of the halved new ones: nothing is moved sideways.
+    steps = (old.low - new.low) / old.width
+    assert steps == pytest.approx(round(steps), abs=1e-6)
+    # No further than needed: one doubling less would not have reached all of y.
+    spread = largest - smallest
+    assert new.high - new.low <= max(8 * (spread + 20), 80)
+
+
+def test_bins_that_reach_far_enough_do_not_grow():
+    bins = Bins.uniform(0.0, 10.0, 50)
+    assert bins.grown([]) is bins and bins.grown([1.25, 8.75]) is bins
+    assert bins.grown(10.0, padding_in_bins=0) is bins
+    assert bins.grown([1.15]).low == -10.0
+
+
+@pytest.mark.parametrize("name", BINS)
+@pytest.mark.parametrize("other", BINS)
+def test_averaging_over_bins_is_an_integral(name, other):
+    old, new = BINS[name], BINS[other]
+    heights = torch.linspace(-1.0, 2.0, old.n_bins, dtype=torch.float64) ** 2
+    # The slow way: the integral of the steps, from border to border.
+    for i in range(0, new.n_bins, 7):
+        start, end = new.borders[i].item(), new.borders[i + 1].item()
+        cuts = [start, *(b for b in old.borders.tolist() if start < b < end), end]
+        total = sum(
+            (b - a) * heights[old.index_of(torch.tensor((a + b) / 2).double())].item()
+            for a, b in itertools.pairwise(cuts)
+        )
+        averaged = (old.averaging_over(new) @ heights)[i].item()
+        assert averaged == pytest.approx(total / (end - start), rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("grow", "sentence"),
+    [
+        (lambda b: b.grown(float("nan")), "y must be finite"),
+        (lambda b: b.grown(float("inf")), "y must be finite"),
+        (lambda b: b.grown(1.7e308), "y must leave room for bins around it"),
+        (lambda b: b.grown(1.0, padding_in_bins=13), "a quarter of the 50 bins"),
+        (lambda b: b.grown(1.0, padding_in_bins=-1), "a quarter of the 50 bins"),
+        (lambda _: BINS["uneven"].grown(100.0, padding_in_bins=1), "equal width"),
+    ],
+)
+def test_what_cannot_grow_gets_one_sentence(grow, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        grow(Bins.uniform(0.0, 10.0, 50))

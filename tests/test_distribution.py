@@ -305,6 +305,25 @@ def test_a_mixture_is_the_average_of_densities_and_means(dtype, close):
     close(mixed.variance, within + between)
 
 
+@names
+@pytest.mark.parametrize("bins", BINS.values(), ids=BINS)
+def test_rebinning_keeps_the_cdf_at_every_new_border(name, bins, dtype):
+    d = distributions(dtype)[name]
+    rebinned = d.rebinned(bins)
+    assert rebinned.bins == bins and rebinned.batch_shape == d.batch_shape
+    inner = bins.borders[1:-1].view(-1, *[1] * len(d.batch_shape))
+    torch.testing.assert_close(rebinned.cdf(inner), d.cdf(inner), rtol=0, atol=1e-6)
+
+
+@names
+def test_rebinning_to_finer_bins_changes_nothing(name, dtype, close):
+    d = distributions(dtype)[name]
+    finer = Bins(torch.cat([d.bins.borders, d.bins.centers]).sort().values)
+    close(d.rebinned(finer).mean, d.mean)
+    close(d.rebinned(finer).variance, d.variance)
+    close(d.rebinned(finer).rebinned(d.bins).probs, d.probs)
+
+
 def test_logits_and_probs_are_two_ways_to_say_the_same(dtype, close, generator):
     logits = torch.randn(3, 16, generator=generator, dtype=dtype)
     by_logits = Histogram(BINS["even"], logits=logits + 7.0)

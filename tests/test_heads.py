@@ -1,5 +1,7 @@
 """HistogramHead: features in, logits out."""
 
+import math
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -169,6 +171,91 @@ def test_the_head_compiles_without_a_graph_break():
     torch.testing.assert_close(compiled(features), head(features))
 
 
+@pytest.mark.parametrize("n_targets", [None, 3])
+def test_a_head_on_grown_bins_predicts_what_it_did(n_targets):
+    # Logits that are Gaussian over the bins, of a mean that moves with the feature:
+    # -(c - x)^2 / (2 s^2) is linear in x but for a term that no bin sees.
+    bins, sigma = Bins.uniform(0.0, 10.0, 50), 0.6
+    head = HistogramHead(1, bins, n_targets=n_targets, dtype=torch.float64)
+    with torch.no_grad():
+        head.linear.weight.copy_(
+            (bins.centers / sigma**2).repeat(n_targets or 1).unsqueeze(-1)
+        )
+        head.linear.bias.copy_(
+            (-(bins.centers**2) / 2 / sigma**2).repeat(n_targets or 1)
+        )
+    x = torch.linspace(3.0, 7.0, 9, dtype=torch.float64).unsqueeze(-1)
+    before = head.distribution(x)
+    parameters = list(head.parameters())
+    for y, doublings in ((15.0, 1), (-5.0, 2)):
+        head.rebin(head.bins.grown(y))
+        assert head.bins.width == pytest.approx(bins.width * 2**doublings)
+        after = head.distribution(x)
+        # A Gaussian seen at centers w apart has a mean off by at most
+        # 4 pi s^2 / w exp(-2 pi^2 s^2 / w^2), the first term of its theta function;
+        # what lies five sigmas out, at the old ends, adds less than 1e-6.
+        w = head.bins.width
+        off = 4 * math.pi * sigma**2 / w * math.exp(-2 * (math.pi * sigma / w) ** 2)
+        torch.testing.assert_close(
+            after.mean, before.mean, rtol=0, atol=1.1 * off + 1e-6
+        )
+        # Its square averages to the square from the new center, and a constant.
+        gaussian = (-((head.bins.centers - x) ** 2) / 2 / sigma**2).softmax(-1)
+        gaussian = gaussian if n_targets is None else gaussian.unsqueeze(1)
+        torch.testing.assert_close(
+            after.probs, gaussian.expand_as(after.probs), rtol=0, atol=1e-5
+        )
+    assert all(a is b for a, b in zip(parameters, head.parameters(), strict=True))
+    # Beyond the old ends, next to nothing.
+    assert (after.cdf(0.0) < 1e-4).all() and (after.cdf(10.0) > 1 - 1e-4).all()
+
+
+@pytest.mark.parametrize("borders", [[-1, 0, 0.5, 1, 1.2, 3], [0, 1, 2, 4, 8, 16]])
+def test_rebinning_keeps_a_uniform_density_within_the_old_bins(borders):
+    new = Bins(borders)
+    old = Bins.uniform(0.0, 4.0, 5)
+    head = HistogramHead(2, old, zero_init=True, dtype=torch.float64)
+    head.rebin(new)
+    d = head.distribution(torch.randn(4, 2, dtype=torch.float64))
+    inside = new.centers[(new.centers > 0) & (new.centers < 4)]
+    density = d.pdf(inside.unsqueeze(-1))
+    torch.testing.assert_close(density, density[:1].expand_as(density))
+    beyond = new.centers[new.centers > 4]
+    if len(beyond):
+        torch.testing.assert_close(d.pdf(beyond[0].item()), density[0] / 100)
+
+
+def test_targets_with_their_own_bins_are_rebinned_each_by_its_own():
+    columns = [Bins.uniform(0.0, 1.0, 32), Bins.uniform(-9.0, 9.0, 32)]
+    new = [columns[0].grown(5.0), columns[1]]
+    torch.manual_seed(0)
+    together = HistogramHead(4, columns, dtype=torch.float64)
+    alone = HistogramHead(4, columns[0], dtype=torch.float64)
+    with torch.no_grad():
+        alone.linear.weight.copy_(together.linear.weight[:32])
+        alone.linear.bias.copy_(together.linear.bias[:32])
+    second = together.linear.weight[32:].clone()
+    together.rebin(new)
+    alone.rebin(new[0])
+    x = torch.randn(3, 4, dtype=torch.float64)
+    torch.testing.assert_close(together(x)[:, 0], alone(x))
+    assert torch.equal(together.linear.weight[32:], second)
+
+
+def test_head_and_loss_move_together():
+    bins = Bins.uniform(0.0, 10.0, 50)
+    head, loss = HistogramHead(4, bins), HistogramLoss(bins, sigma_in_bins=1.5)
+    head.rebin(bins.grown(35.0))
+    loss.rebin(head.bins)
+    fresh = HistogramLoss(head.bins, sigma_in_bins=1.5)
+    logits, y = head(torch.randn(6, 4)), torch.linspace(0.0, 40.0, 6)
+    assert torch.equal(loss(logits, y), fresh(logits, y))
+    assert loss.sigma == pytest.approx(fresh.sigma)
+    restored = HistogramLoss(bins)
+    restored.load_state_dict(loss.state_dict())
+    assert restored.bins == head.bins
+
+
 def test_a_wrong_number_of_bins_is_refused_when_loading():
     head = HistogramHead(4, BINS["even"])
     with pytest.raises(
@@ -190,6 +277,13 @@ def test_a_wrong_number_of_bins_is_refused_when_loading():
             lambda b: HistogramHead(4, BINS["uneven"], bias=False, zero_init=True),
             "zero_init needs bias=True",
         ),
+        (
+            lambda b: HistogramHead(4, b, bias=False).rebin(Bins.uniform(0, 1, 16)),
+            "rebin needs bias=True",
+        ),
+        (lambda b: HistogramHead(4, b).rebin(BINS["two"]), "as many as those they"),
+        (lambda b: HistogramHead(4, b).rebin([b]), "as many as those they replace"),
+        (lambda b: HistogramLoss(b).rebin(BINS["two"]), "as many as those they"),
     ],
 )
 def test_bad_input_gets_one_sentence(make, sentence):

@@ -198,9 +198,7 @@ class Bins:
             raise ValueError(
                 f"y must hold at least one value, got shape {tuple(values.shape)}"
             )
-        y_min, y_max = (extreme.item() for extreme in values.aminmax())
-        if not (math.isfinite(y_min) and math.isfinite(y_max)):
-            raise ValueError(f"y must be finite, got a range of {y_min}..{y_max}")
+        y_min, y_max = _finite_extremes(values)
         return cls.around(
             y_min,
             y_max,
@@ -218,6 +216,54 @@ class Bins:
         """
         check_choice("name", name, PRESETS)
         return cls.around(y_min, y_max, **PRESETS[name]._asdict())
+
+    def grown(self, y: ArrayLike | Tensor, *, padding_in_bins: float = 6.0) -> Bins:
+        """Return as many bins that reach around ``y`` too, by doubling their width.
+
+        For targets whose range is not known beforehand. The range doubles towards
+        the side where y is, so that after any number of targets it has grown
+        seldom; `HistogramHead.rebin` takes what was learnt along.
+
+        Parameters
+        ----------
+        y : array-like of shape (...)
+            Finite. None at all, or all well within, returns these bins.
+        padding_in_bins : float
+            Room to keep beyond y on each side, in bins: as much as a smoothed target
+            reaches.
+
+        Examples
+        --------
+        >>> Bins.uniform(0.0, 10.0, 50).grown(35.0)
+        Bins(n_bins=50, low=0, high=40, width=0.8)
+        """
+        # More than a quarter on a side, and each doubling would call for another.
+        if not 0 <= 4 * padding_in_bins <= self.n_bins:
+            raise ValueError(
+                "padding_in_bins must lie between 0 and a quarter of the "
+                f"{self.n_bins} bins, got {padding_in_bins=}"
+            )
+        values = as_float64(y)
+        if values.numel() == 0:
+            return self
+        y_min, y_max = _finite_extremes(values)
+        width, low, high = self.width, self.low, self.high
+        while True:
+            is_low_enough = low + padding_in_bins * width <= y_min
+            is_high_enough = y_max <= high - padding_in_bins * width
+            if is_low_enough and is_high_enough:
+                break
+            width *= 2
+            if is_low_enough:
+                high = low + self.n_bins * width
+            else:  # also if both ends are too near: the other one comes next
+                low = high - self.n_bins * width
+            if not math.isfinite(high - low):
+                raise ValueError(
+                    "y must leave room for bins around it in float64, got a range of "
+                    f"{y_min}..{y_max}"
+                )
+        return self if width == self.width else Bins.uniform(low, high, self.n_bins)
 
     @property
     def n_bins(self) -> int:
@@ -255,6 +301,25 @@ class Bins:
         if not self.is_uniform:
             raise ValueError("width needs bins of equal width; use widths")
         return (self.high - self.low) / self.n_bins
+
+    def averaging_over(self, other: Bins) -> Tensor:  # (k of other, k)
+        """Return the matrix that averages what is constant in each of these bins.
+
+        Row i averages over bin i of ``other``, by the lengths it shares with these;
+        beyond the ends the end bins go on.
+
+        Examples
+        --------
+        >>> Bins([0.0, 1.0, 2.0]).averaging_over(Bins([0.0, 2.0, 4.0]))
+        tensor([[0.5000, 0.5000],
+                [0.0000, 1.0000]], dtype=torch.float64)
+        """
+        check_bins(other)
+        lower, upper = self.borders[:-1].clone(), self.borders[1:].clone()
+        lower[0], upper[-1] = -torch.inf, torch.inf
+        start, end = other.borders[:-1, None], other.borders[1:, None]
+        shared = torch.minimum(end, upper) - torch.maximum(start, lower)
+        return shared.clamp(min=0) / other.widths[:, None]
 
     def index_of(self, y: Tensor) -> Tensor:
         """Return the bin of each y, the end bins for y beyond the ends.
@@ -328,6 +393,23 @@ def checked_bins(bins: Bins | Sequence[Bins]) -> Bins | tuple[Bins, ...]:
     return bins
 
 
+def replacing_bins(
+    current: Bins | tuple[Bins, ...], new: Bins | Sequence[Bins]
+) -> Bins | tuple[Bins, ...]:
+    """Return new bins if they have the form and the number of those they replace."""
+    new = checked_bins(new)
+    old_each, new_each = (
+        (each,) if isinstance(each, Bins) else each for each in (current, new)
+    )
+    if isinstance(new, Bins) != isinstance(current, Bins) or (
+        (len(new_each), new_each[0].n_bins) != (len(old_each), old_each[0].n_bins)
+    ):
+        raise ValueError(
+            f"bins must be as many as those they replace, {current}, got {new}"
+        )
+    return new
+
+
 def restored_bins(
     current: Bins | tuple[Bins, ...], borders: Tensor
 ) -> Bins | tuple[Bins, ...]:
@@ -341,6 +423,13 @@ def restored_bins(
         )
     saved = tuple(Bins(row) for row in borders)
     return saved[0] if isinstance(current, Bins) else saved
+
+
+def _finite_extremes(y: Tensor) -> tuple[float, float]:
+    y_min, y_max = (extreme.item() for extreme in y.aminmax())
+    if not (math.isfinite(y_min) and math.isfinite(y_max)):
+        raise ValueError(f"y must be finite, got a range of {y_min}..{y_max}")
+    return y_min, y_max
 
 
 def _even_borders(low: float, high: float, n_bins: int) -> np.ndarray:

@@ -447,6 +447,35 @@ class Histogram(Distribution):
         probs = (stacked * (shares / shares.sum())).sum(dim=-1)
         return Histogram(first.bins, probs=probs, validate_args=False)
 
+    def rebinned(self, bins: Bins) -> Histogram:
+        """Return the same mass over other bins: differences of the CDF.
+
+        Parameters
+        ----------
+        bins : Bins
+            Of any number. Mass beyond them goes to their end bins.
+
+        Returns
+        -------
+        Histogram
+            Of the same batch shape. Where no border of the old bins lies within a new
+            one the density is the same; elsewhere it is averaged over the new bin.
+
+        Examples
+        --------
+        >>> d = Histogram(Bins([0.0, 1.0, 2.0]), probs=torch.tensor([0.25, 0.75]))
+        >>> d.rebinned(Bins([0.0, 0.5, 2.0])).probs
+        tensor([0.1250, 0.8750])
+        """
+        check_bins(bins)
+        inner = bins.borders[1:-1].to(self._parameter.device)
+        inner = inner.view(-1, *[1] * len(self.batch_shape))
+        below = self._at(self._cdf_at_borders, self._as_values("bins", inner))
+        below = below.movedim(0, -1)  # (..., m - 1)
+        ends = torch.zeros_like(below[..., :1]), torch.ones_like(below[..., :1])
+        probs = torch.cat([ends[0], below, ends[1]], dim=-1).diff(dim=-1)
+        return Histogram(bins, probs=probs.to(self.probs.dtype), validate_args=False)
+
     def expand(
         self, batch_shape: Sequence[int], _instance: Histogram | None = None
     ) -> Histogram:

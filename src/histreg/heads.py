@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
 
 from histreg._checks import check_count
-from histreg.bins import Bins, as_float64, checked_bins, restored_bins
+from histreg.bins import (
+    Bins,
+    as_float64,
+    checked_bins,
+    replacing_bins,
+    restored_bins,
+)
 from histreg.distribution import Histogram
 
 
@@ -122,6 +129,49 @@ class HistogramHead(nn.Module):
             for i, bins in enumerate(self.bins)
         )
 
+    @torch.no_grad()
+    def rebin(self, bins: Bins | Sequence[Bins]) -> None:
+        """Move to other bins in place, as many, and predict what was predicted.
+
+        The log density over y is linear in the features; each new bin takes its
+        average over the old bins it covers. A Gaussian stays a Gaussian of the same
+        mean that way, and weights stay weights, so that an optimiser goes on with
+        them. Beyond the old ends the density is that of the end bin, less by a
+        factor of 100 for each new bin.
+
+        Parameters
+        ----------
+        bins : Bins, or a sequence of Bins
+            In the form and number of those that are there; the same ones change
+            nothing. `Bins.grown` makes some that reach further. The loss has to
+            follow: `HistogramLoss.rebin`.
+
+        Examples
+        --------
+        >>> head = HistogramHead(16, Bins.uniform(0.0, 10.0, 50))
+        >>> head.rebin(head.bins.grown(torch.tensor([3.0, 35.0])))
+        >>> head.bins
+        Bins(n_bins=50, low=0, high=40, width=0.8)
+        """
+        new = replacing_bins(self.bins, bins)
+        if new == self.bins:
+            return
+        if self.linear.bias is None:
+            raise ValueError(
+                "rebin needs bias=True: a density beyond the old bins is no matter of "
+                "the features"
+            )
+        each_new = (new,) if isinstance(new, Bins) else new
+        n_sharing = (self.n_targets or 1) // len(each_new)
+        weights = self.linear.weight.view(len(each_new), n_sharing, self.n_bins, -1)
+        biases = self.linear.bias.view(len(each_new), n_sharing, self.n_bins)
+        for i, (old, wanted) in enumerate(zip(self._each_bins, each_new, strict=True)):
+            matrix, shift = _log_density_over(old, wanted)
+            matrix, shift = matrix.to(weights), shift.to(weights)
+            weights[i] = matrix @ weights[i]
+            biases[i] = biases[i] @ matrix.T + shift
+        self.bins = new
+
     def _start_uniform(self) -> None:
         nn.init.zeros_(self.linear.weight)
         uneven = [bins for bins in self._each_bins if not bins.is_uniform]
@@ -150,3 +200,12 @@ class HistogramHead(nn.Module):
     def extra_repr(self) -> str:
         """Return what print(head) shows."""
         return f"bins={self.bins}, n_targets={self.n_targets}"
+
+
+def _log_density_over(old: Bins, new: Bins) -> tuple[Tensor, Tensor]:
+    """Return how logits over other bins follow: matrix (k, k) @ logits + shift (k,)."""
+    matrix = old.averaging_over(new)
+    shift = new.widths.log() - matrix @ old.widths.log()
+    above, below = new.centers > old.high, new.centers < old.low
+    n_beyond = above.cumsum(0) + below.flip(0).cumsum(0).flip(0)  # bins beyond the end
+    return matrix, shift - math.log(100) * n_beyond

@@ -25,7 +25,14 @@ from histreg._checks import (
     check_weight,
     is_free_to_read,
 )
-from histreg.bins import Bins, as_float64, checked_bins, float64_on, restored_bins
+from histreg.bins import (
+    Bins,
+    as_float64,
+    checked_bins,
+    float64_on,
+    replacing_bins,
+    restored_bins,
+)
 from histreg.cross_entropy import (
     at_least_float32,
     cross_entropy,
@@ -369,6 +376,28 @@ class HistogramLoss(nn.Module):
         if weight is None:
             return losses.mean()
         return losses.sum() / weight.to(losses.dtype).sum()
+
+    def rebin(self, bins: Bins | Sequence[Bins]) -> None:
+        """Take other bins, as many; the smoothing keeps its size in bins.
+
+        Parameters
+        ----------
+        bins : Bins, or a sequence of Bins
+            In the form of those that are there; for a Gaussian of equal width, before
+            and after.
+        """
+        new = replacing_bins(self._bins, bins)
+        each_new = (new,) if isinstance(new, Bins) else new
+        if self.target == "gaussian":
+            self._sigmas = [
+                sigma / old.width * wanted.width
+                for sigma, old, wanted in zip(
+                    self._sigmas, self._each_bins, each_new, strict=True
+                )
+            ]
+        if new != self._bins:
+            self._bins = new
+            self._prepare()
 
     def _losses(self, i: int, logits: Tensor, y: Tensor) -> Tensor:
         """Return the loss per sample for the i-th target."""
