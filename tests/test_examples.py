@@ -10,10 +10,10 @@ import pytest
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
-def printed(name: str, folder: Path) -> str:
+def printed(name: str, folder: Path, *arguments: str) -> str:
     """Return what an example prints, run as a user does."""
     result = subprocess.run(
-        [sys.executable, "-W", "error", str(EXAMPLES / name)],
+        [sys.executable, "-W", "error", str(EXAMPLES / name), *arguments],
         capture_output=True,
         text=True,
         check=False,
@@ -35,6 +35,17 @@ def test_the_forecaster_is_better_than_the_last_value_and_knows_how_sure_it_is(
 
 def test_the_forecaster_fits_on_a_screen():
     assert len((EXAMPLES / "forecaster.py").read_text().splitlines()) < 40
+
+
+def test_an_agent_learns_values_over_bins_that_grow(tmp_path):
+    lines = printed("value_learning.py", tmp_path, "1500").splitlines()
+    assert len(lines) == 10
+    lengths = [float(re.search(r"lasted +([\d.]+)", line)[1]) for line in lines]
+    assert all(8 < length < 500 for length in lengths)  # no pole falls sooner
+    highs = [float(re.search(r"high=([\d.]+)", line)[1]) for line in lines]
+    # Bins begin at [-1, 1]. A return is one more for each step the pole stands, and is
+    # learnt step by step; where bins did not grow it would be cut off at 1.
+    assert highs[0] == 1 < 3 <= highs[-1] and highs == sorted(highs)
 
 
 @pytest.mark.slow
