@@ -149,7 +149,7 @@ class HistogramHead(nn.Module):
         Examples
         --------
         >>> head = HistogramHead(16, Bins.uniform(0.0, 10.0, 50))
-        >>> head.rebin(head.bins.grown(torch.tensor([3.0, 35.0])))
+        >>> head.rebin(head.bins.grown(torch.tensor([5.0, 35.0])))
         >>> head.bins
         Bins(n_bins=50, low=0, high=40, width=0.8)
         """
