@@ -341,6 +341,8 @@ import os, signal
 from histreg import cli
 from histreg.regressor import HistogramRegressor
 
+# A job in the background ignores it, and its children with it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 report = HistogramRegressor._report
 
 def report_and_stop(self, epoch):
