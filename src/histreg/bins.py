@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from histreg import spacings
 from histreg._checks import check_choice, check_count, check_positive
 
 
@@ -181,12 +183,18 @@ class Bins:
         n_bins: int = 100,
         sigma_in_bins: float = 2.0,
         padding_in_sigmas: float = 3.0,
+        spacing: str = "uniform",
     ) -> Bins:
         """Return `around` the smallest and the largest of the training targets ``y``.
 
         ``y`` may be any non-empty array of finite numbers, constant ones included. All
         its entries share the bins; for columns of different scales make one each:
         ``[Bins.of(column) for column in y.T]``.
+
+        ``spacing`` names the coordinate in which the bins are even, see
+        `histreg.spacings`: ``"uniform"``, ``"sqrt"``, ``"log"``, ``"symlog"``,
+        ``"quantile"``, or ``"auto"``, which takes the first that resolves the targets.
+        Padding is in that coordinate too. Of a constant y all are uniform.
 
         Examples
         --------
@@ -198,14 +206,27 @@ class Bins:
             raise ValueError(
                 f"y must hold at least one value, got shape {tuple(values.shape)}"
             )
+        check_choice("spacing", spacing, spacings.NAMES)
         y_min, y_max = _finite_extremes(values)
-        return cls.around(
-            y_min,
-            y_max,
+        around = functools.partial(
+            cls.around,
             n_bins=n_bins,
             sigma_in_bins=sigma_in_bins,
             padding_in_sigmas=padding_in_sigmas,
         )
+        if (y_min, y_max) != _distinguishable(y_min, y_max, n_bins):
+            return around(y_min, y_max)
+        array = values.flatten().numpy()
+        names = spacings.NAMES[:-1] if spacing == "auto" else (spacing,)
+        for name in names:
+            if spacing == "auto" and name == "log" and y_min <= 0:
+                continue
+            to, back = spacings.spacing_of(name, array)
+            low, high = to(np.array([y_min, y_max]))
+            bins = cls(back(around(low, high).borders.numpy()))
+            if spacings.resolves(bins.borders.numpy(), array):
+                break
+        return bins
 
     @classmethod
     def preset(cls, name: str, y_min: float, y_max: float) -> Bins:
@@ -338,6 +359,30 @@ class Bins:
         # bin; comparing with the borders themselves cannot.
         inner = self.borders[1:-1].to(y.device, float64_on(y.device))
         return torch.bucketize(y.to(inner.dtype).contiguous(), inner, right=True)
+
+    def place_of(self, y: Tensor) -> Tensor:
+        """Return where each y lies, counted in bins from the first border: 0 to k.
+
+        Parameters
+        ----------
+        y : Tensor of shape (...)
+            In float64. Beyond the ends the end bins' widths go on.
+
+        Returns
+        -------
+        Tensor of shape (...), float64
+
+        Examples
+        --------
+        >>> Bins([0.0, 1.0, 3.0]).place_of(torch.tensor([0.5, 2.0, 7.0]))
+        tensor([0.5000, 1.5000, 4.0000], dtype=torch.float64)
+        """
+        index = self.index_of(y)
+        borders = self.borders.to(y.device, float64_on(y.device))
+        within = (y.to(borders.dtype) - entries(borders, index)) / entries(
+            borders.diff(), index
+        )
+        return index + within
 
     def __repr__(self) -> str:
         width = f"{self.width:g}" if self.is_uniform else "uneven"

@@ -43,7 +43,9 @@ from histreg.targets import (
     OUT_OF_RANGE,
     GaussianWindows,
     OneBinWindows,
+    PlacedWindows,
     ProjectedWindows,
+    TiltedWindows,
     Window,
     gaussian,
     mixture_weight,
@@ -251,10 +253,14 @@ class HistogramLoss(nn.Module):
         ``(y, bins)``, y in float64 and clipped if it was to be, and returns
         ``(..., k)``.
     sigma_in_bins : float, default 2.0
-        For ``"gaussian"``: its standard deviation in bin widths. Needs bins of equal
-        width; for others give ``sigma``.
+        For ``"gaussian"``: its standard deviation in bins. On bins of unequal width it
+        is one over the places in them, wide in y where they are.
     sigma : float, or a sequence of one per target, optional
         The same in units of y, in place of ``sigma_in_bins``.
+    keeps_mean : bool, optional
+        For ``"gaussian"``: whether each target is tilted to have the mean y (see
+        `targets.with_mean`). If not given, on bins of unequal width, where it would be
+        far from it; on equal ones it is near by itself.
     epsilon : float, optional
         For ``"uniform"``: the weight of the uniform part.
     out_of_range : {"clip", "truncate", "error"}
@@ -286,6 +292,7 @@ class HistogramLoss(nn.Module):
         *,
         sigma_in_bins: float | None = None,
         sigma: float | Sequence[float] | None = None,
+        keeps_mean: bool | None = None,
         epsilon: float | None = None,
         out_of_range: str = "clip",
         reduction: str = "mean",
@@ -303,12 +310,18 @@ class HistogramLoss(nn.Module):
         self._bins = checked_bins(bins)
         if target == "uniform":
             mixture_weight(self._each_bins[0], epsilon, None)
+        if keeps_mean is not None and target != "gaussian":
+            raise ValueError(
+                f'keeps_mean goes with target="gaussian", got {target=}, {keeps_mean=}'
+            )
         self.target = target
+        self.keeps_mean = keeps_mean
         self.epsilon = epsilon
         self.out_of_range = out_of_range
         self.reduction = reduction
         self.n_clipped = 0
         self._device = torch.device("cpu")
+        self._is_in_bins = sigma is None
         self._sigmas = self._sigmas_from(sigma, sigma_in_bins)
         self._prepare()
 
@@ -319,8 +332,13 @@ class HistogramLoss(nn.Module):
 
     @property
     def sigma(self) -> float | list[float]:
-        """Standard deviation of Gaussian targets in units of y (one per target)."""
-        return self._sigmas[0] if isinstance(self.bins, Bins) else list(self._sigmas)
+        """Standard deviation of Gaussian targets in units of y (one per target).
+
+        An error where it is one over places in bins of unequal width.
+        """
+        units = (bins.width if self._is_in_bins else 1.0 for bins in self._each_bins)
+        each = [size * unit for size, unit in zip(self._sigmas, units, strict=True)]
+        return each[0] if isinstance(self.bins, Bins) else each
 
     @property
     def _each_bins(self) -> tuple[Bins, ...]:
@@ -378,23 +396,11 @@ class HistogramLoss(nn.Module):
         return losses.sum() / weight.to(losses.dtype).sum()
 
     def rebin(self, bins: Bins | Sequence[Bins]) -> None:
-        """Take other bins, as many; the smoothing keeps its size in bins.
+        """Take other bins, as many, in the form of those that are there.
 
-        Parameters
-        ----------
-        bins : Bins, or a sequence of Bins
-            In the form of those that are there; for a Gaussian of equal width, before
-            and after.
+        The smoothing stays as it was given: as many bins wide, or units of y.
         """
         new = replacing_bins(self._bins, bins)
-        each_new = (new,) if isinstance(new, Bins) else new
-        if self.target == "gaussian":
-            self._sigmas = [
-                sigma / old.width * wanted.width
-                for sigma, old, wanted in zip(
-                    self._sigmas, self._each_bins, each_new, strict=True
-                )
-            ]
         if new != self._bins:
             self._bins = new
             self._prepare()
@@ -411,8 +417,13 @@ class HistogramLoss(nn.Module):
         logits = at_least_float32(logits)
         windows = self._windows_for(i, logits.dtype, y.device)
         if windows is None:
+            unit = "sigma_in_bins" if self._is_in_bins else "sigma"
             probs = gaussian(
-                y, bins, sigma=self._sigmas[i], out_of_range=self.out_of_range
+                y,
+                bins,
+                keeps_mean=self._tilts(bins),
+                out_of_range=self.out_of_range,
+                **{unit: self._sigmas[i]},
             )
             return histogram_loss(logits, probs)
         return window_cross_entropy(logits, windows(y))
@@ -474,12 +485,23 @@ class HistogramLoss(nn.Module):
             return OneBinWindows(bins, dtype, device)
         if self.target == "projected":
             return ProjectedWindows(bins, dtype, device)
-        return GaussianWindows(bins, self._sigmas[i], dtype, device)
+        windows: Callable[[Tensor], Window]
+        if not self._is_in_bins:
+            windows = GaussianWindows(bins, self._sigmas[i], dtype, device)
+        elif bins.is_uniform:
+            sigma = self._sigmas[i] * bins.width
+            windows = GaussianWindows(bins, sigma, dtype, device)
+        else:
+            windows = PlacedWindows(bins, self._sigmas[i], dtype, device)
+        return TiltedWindows(windows, bins, device) if self._tilts(bins) else windows
+
+    def _tilts(self, bins: Bins) -> bool:
+        return not bins.is_uniform if self.keeps_mean is None else self.keeps_mean
 
     def _sigmas_from(
         self, sigma: float | Sequence[float] | None, sigma_in_bins: float | None
     ) -> list[float]:
-        """Return sigma in units of y for each target, from either way of giving it."""
+        """Return the smoothing of each target, in the unit that it was given in."""
         given = [name for name in (sigma, sigma_in_bins) if name is not None]
         if len(given) > (self.target == "gaussian"):
             raise ValueError(
@@ -503,14 +525,7 @@ class HistogramLoss(nn.Module):
             return each
         sigma_in_bins = 2.0 if sigma_in_bins is None else sigma_in_bins
         check_positive("sigma_in_bins", sigma_in_bins)
-        for bins in self._each_bins:
-            if not bins.is_uniform:
-                raise ValueError(
-                    "sigma must be given for bins of uneven widths, where "
-                    "sigma_in_bins has no one meaning (or take "
-                    f'target="projected", which needs none), got {bins}'
-                )
-        return [sigma_in_bins * bins.width for bins in self._each_bins]
+        return [float(sigma_in_bins)] * len(self._each_bins)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
         # Follow the module to a device, but not to a dtype.
@@ -521,11 +536,14 @@ class HistogramLoss(nn.Module):
             self._prepare()
         return module
 
-    def get_extra_state(self) -> Tensor:  # (m, k + 2)
-        """Return borders and sigma of each target, float64: the saved state."""
+    def get_extra_state(self) -> Tensor:  # (m, k + 3)
+        """Return borders, sigma and its unit for each target, float64: the saved state.
+
+        The unit is 1 for bins and 0 for that of y.
+        """
         return torch.stack(
             [
-                torch.cat([bins.borders, as_float64([sigma])])
+                torch.cat([bins.borders, as_float64([sigma, self._is_in_bins])])
                 for bins, sigma in zip(self._each_bins, self._sigmas, strict=True)
             ]
         )
@@ -533,14 +551,15 @@ class HistogramLoss(nn.Module):
     def set_extra_state(self, state: Tensor) -> None:
         """Take over saved bins and sigma."""
         state = as_float64(state)
-        bins = restored_bins(self.bins, state[..., :-1])
-        sigmas = state[:, -1].tolist()
+        bins = restored_bins(self.bins, state[..., :-2])
+        sigmas = state[:, -2].tolist()
         if (self.target == "gaussian") == any(math.isnan(each) for each in sigmas):
             raise ValueError(
                 "the saved state must be of the same kind of target, got sigma="
                 f"{sigmas} for target={self.target!r}"
             )
         self._bins, self._sigmas = bins, sigmas
+        self._is_in_bins = bool(state[0, -1])
         self._prepare()
 
     def extra_repr(self) -> str:
@@ -548,7 +567,8 @@ class HistogramLoss(nn.Module):
         target = self.target if isinstance(self.target, str) else "callable"
         shown: dict[str, object] = {"bins": self.bins, "target": target}
         if target == "gaussian":
-            shown["sigma"] = self.sigma
+            unit = "sigma_in_bins" if self._is_in_bins else "sigma"
+            shown[unit] = self._sigmas[0] if len(self._sigmas) == 1 else self._sigmas
         if target == "uniform":
             shown["epsilon"] = self.epsilon
         shown |= {"out_of_range": self.out_of_range, "reduction": self.reduction}

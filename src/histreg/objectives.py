@@ -236,7 +236,12 @@ class NamedTarget:
     def __call__(self, y: Tensor, bins: Bins) -> Tensor:
         """Return target probabilities; y outside the bins is clipped to them."""
         if self.name == "gaussian":
-            return targets.gaussian(y, bins, sigma=self.sigma_in_bins * bins.width)
+            return targets.gaussian(
+                y,
+                bins,
+                sigma_in_bins=self.sigma_in_bins,
+                keeps_mean=not bins.is_uniform,
+            )
         if self.name == "uniform":
             return targets.uniform(y, bins, epsilon=self.epsilon)
         return {"one_bin": targets.one_bin, "projected": targets.projected}[self.name](

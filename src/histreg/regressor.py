@@ -24,7 +24,7 @@ from sklearn.utils.validation import (
 )
 from torch import Tensor, nn
 
-from histreg import conformal, model_files
+from histreg import conformal, model_files, spacings
 from histreg._checks import (
     check_choice,
     check_count,
@@ -33,7 +33,7 @@ from histreg._checks import (
     check_real,
     check_weight,
 )
-from histreg.bins import Bins, checked_bins, float64_on
+from histreg.bins import Bins, as_float64, checked_bins, float64_on
 from histreg.columns import LabelCodes, NumberScaling, Table, kinds_of, read_frame
 from histreg.distribution import Histogram
 from histreg.model import Model, n_outside, sample_of
@@ -634,7 +634,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         if not callable(self.target):
             check_choice("target", self.target, TARGETS)
         if isinstance(self.bins, str):
-            check_choice("bins", self.bins, ("uniform",))
+            check_choice("bins", self.bins, spacings.NAMES)
         else:
             checked_bins(self.bins)
         for size in _sizes(self.hidden_layer_sizes):
@@ -762,14 +762,15 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         n_targets = y.shape[1]
         if isinstance(self.bins, str):
             return tuple(
-                Bins.around(
-                    low,
-                    high,
+                Bins.of(
+                    # Within the range, and its ends.
+                    torch.cat([y[:, i].clamp(low, high), as_float64([low, high])]),
                     n_bins=int(self.n_bins),
                     sigma_in_bins=self.sigma_in_bins,
                     padding_in_sigmas=self.padding_in_sigmas,
+                    spacing=self.bins,
                 )
-                for low, high in self._ranges(y)
+                for i, (low, high) in enumerate(self._ranges(y))
             )
         given = checked_bins(self.bins)
         each = (given,) * n_targets if isinstance(given, Bins) else given
@@ -778,14 +779,6 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                 f"bins must be one Bins, or one for each of the {n_targets} columns of "
                 f"y, got {len(each)}"
             )
-        if self.target == "gaussian" and self.loss in ON_TARGETS:
-            for bins in each:
-                if not bins.is_uniform:
-                    raise ValueError(
-                        'target="gaussian" needs bins of equal width, where '
-                        'sigma_in_bins has one meaning (or take target="projected", '
-                        f"which needs none), got {bins}"
-                    )
         return each
 
     def _ranges(self, y: Tensor) -> list[tuple[float, float]]:

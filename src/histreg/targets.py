@@ -34,15 +34,17 @@ from histreg._checks import (
     check_choice,
     check_finite,
     check_positive,
+    check_shape,
     check_tensor,
     has_values,
     is_free_to_read,
 )
 from histreg.bins import Bins, check_bins, entries, float64_on
 
-__all__ = ["from_cdf", "gaussian", "one_bin", "projected", "uniform"]
+__all__ = ["from_cdf", "gaussian", "one_bin", "projected", "uniform", "with_mean"]
 
 OUT_OF_RANGE = ("clip", "truncate", "error")
+_MOST_STEPS = 60  # of a tilt; where y is nearly the last center, halving has to do it
 
 
 class Window(NamedTuple):
@@ -60,7 +62,13 @@ class Window(NamedTuple):
 
 
 def gaussian(
-    y: Tensor, bins: Bins, *, sigma: float | Tensor, out_of_range: str = "clip"
+    y: Tensor,
+    bins: Bins,
+    *,
+    sigma: float | Tensor | None = None,
+    sigma_in_bins: float | Tensor | None = None,
+    keeps_mean: bool = False,
+    out_of_range: str = "clip",
 ) -> Tensor:
     r"""Return the truncated Gaussian around each y: the target of HL-Gauss (Section 2).
 
@@ -78,6 +86,12 @@ def gaussian(
     sigma : float or Tensor that broadcasts to (...)
         Standard deviation in units of y. As it goes to 0 the target becomes `one_bin`,
         but a y on a border is split in halves; to infinity, ``widths / (high - low)``.
+    sigma_in_bins : float or Tensor that broadcasts to (...)
+        In place of ``sigma``: the Gaussian is one over the places in the bins, as if
+        all were equally wide, and so is wide in y where they are.
+    keeps_mean : bool
+        Whether the target is tilted to have the mean y, see `with_mean`. On bins of
+        unequal width it would be far from it.
     out_of_range : {"clip", "truncate", "error"}
 
     Returns
@@ -90,6 +104,25 @@ def gaussian(
     >>> gaussian(torch.tensor(2.0), bins, sigma=1.0)
     tensor([0.1424, 0.3576, 0.3576, 0.1424])
     """
+    if (sigma is None) == (sigma_in_bins is None):
+        raise ValueError(
+            f"give either sigma or sigma_in_bins, got {sigma=} and {sigma_in_bins=}"
+        )
+    if keeps_mean:
+        probs = gaussian(
+            y,
+            bins,
+            sigma=sigma,
+            sigma_in_bins=sigma_in_bins,
+            out_of_range=out_of_range,
+        )
+        return with_mean(probs, y, bins)
+    if sigma is None:
+        dtype, y = _result_dtype(y), _checked(y, bins, out_of_range)
+        places = Bins.uniform(0.0, bins.n_bins, bins.n_bins)
+        return gaussian(
+            bins.place_of(y), places, sigma=sigma_in_bins, out_of_range=out_of_range
+        ).to(dtype)
     check_choice("out_of_range", out_of_range, OUT_OF_RANGE)
     if isinstance(sigma, Tensor):
         _check_positive_everywhere("sigma", sigma)
@@ -194,6 +227,79 @@ def projected(y: Tensor, bins: Bins, *, out_of_range: str = "clip") -> Tensor:
     """
     dtype, y = _result_dtype(y), _checked(y, bins, out_of_range)
     return ProjectedWindows(bins, dtype, y.device)(y).dense(bins.n_bins)
+
+
+def with_mean(probs: Tensor, y: Tensor, bins: Bins) -> Tensor:
+    r"""Tilt target vectors so that their means over the centers are exactly y.
+
+    The nearest vector with that mean, in relative entropy:
+    :math:`p_i e^{\lambda c_i}`, normalised.
+
+    Parameters
+    ----------
+    probs : Tensor of shape (..., k)
+        Any targets with more than one bin each: of `one_bin` nothing can be tilted
+        (`projected` is what keeps its mean).
+    y : Tensor of shape (...)
+        A y beyond the outermost centers that have mass is moved onto them.
+    bins : Bins
+
+    Returns
+    -------
+    Tensor of shape (..., k)
+        Without gradients in y. Their means are y up to the rounding of its dtype (in
+        float64, to 1e-12 of the spread of a target).
+
+    Examples
+    --------
+    >>> bins = Bins([0.0, 1.0, 2.0, 4.0])
+    >>> p = with_mean(torch.tensor([0.2, 0.6, 0.2]), torch.tensor(1.5), bins)
+    >>> (p * bins.centers).sum()
+    tensor(1.5000, dtype=torch.float64)
+    """
+    check_bins(bins)
+    check_shape("probs", probs, (*y.shape, bins.n_bins), because="for y and the bins")
+    wide = float64_on(y.device)
+    centers = bins.centers.to(y.device, wide)
+    distances = centers - y.detach().to(wide).unsqueeze(-1)  # (..., k)
+    return _tilted(probs.detach().to(wide), distances).to(probs.dtype)
+
+
+def _tilted(probs: Tensor, distances: Tensor) -> Tensor:
+    """Return probs of mean distance zero: (..., m), (..., m) -> (..., m).
+
+    The mean rises with the tilt, so every trial bounds it. Newton's step is taken where
+    it stays within the bounds, and halving (or doubling, while there is no bound) where
+    it does not: three to nine steps, and sixteen on bins whose widths differ by 1e5.
+    """
+    has_mass = probs > 0
+    lowest = distances.where(has_mass, torch.inf).amin(dim=-1, keepdim=True)
+    highest = distances.where(has_mass, -torch.inf).amax(dim=-1, keepdim=True)
+    # What cannot be reached is moved to what can.
+    distances = distances - lowest.clamp(min=0) - highest.clamp(max=0)
+    scale = (probs * distances**2).sum(dim=-1, keepdim=True).sqrt()
+    distances = distances / scale.clamp(min=torch.finfo(scale.dtype).tiny)
+    logits = probs.log()
+    tilt = torch.zeros_like(scale)
+    low, high = torch.full_like(tilt, -torch.inf), torch.full_like(tilt, torch.inf)
+    tolerance = 1e-13 if probs.dtype == torch.float64 else 1e-6
+    for _ in range(_MOST_STEPS):
+        tilted = (logits + tilt * distances).softmax(dim=-1)
+        mean = (tilted * distances).sum(dim=-1, keepdim=True)
+        spread = (tilted * distances**2).sum(dim=-1, keepdim=True) - mean**2
+        is_open = mean.abs() > tolerance
+        if has_values(probs) and not is_open.any():
+            break
+        high, low = torch.where(mean > 0, tilt, high), torch.where(mean < 0, tilt, low)
+        newton = tilt - mean / spread
+        between = torch.where(
+            high.isinf(),
+            2 * tilt + 1,
+            torch.where(low.isinf(), 2 * tilt - 1, low + (high - low) / 2),
+        )
+        is_within = (newton > low) & (newton < high)
+        tilt = torch.where(is_open, torch.where(is_within, newton, between), tilt)
+    return tilted
 
 
 def from_cdf(cdf: Callable[[Tensor], Tensor], bins: Bins, *, like: Tensor) -> Tensor:
@@ -371,6 +477,40 @@ class GaussianWindows:
         cdf = z.erf() if z.requires_grad or not has_values(z) else z.erf_()
         probs = cdf.diff(dim=-1) / (cdf[..., -1:] - cdf[..., :1])  # (..., m)
         return Window(indices, probs)
+
+
+class PlacedWindows:
+    """Windows over the places in bins of any widths, as if all were equally wide."""
+
+    def __init__(
+        self, bins: Bins, sigma_in_bins: float, dtype: torch.dtype, device: torch.device
+    ) -> None:
+        self._bins = bins
+        places = Bins.uniform(0.0, bins.n_bins, bins.n_bins)
+        self._windows = GaussianWindows(places, sigma_in_bins, dtype, device)
+
+    def __call__(self, y: Tensor) -> Window:  # (...) -> (..., m)
+        """Return the window of each y."""
+        return self._windows(self._bins.place_of(y))
+
+
+class TiltedWindows:
+    """Other windows, tilted so that the mean of each is y; see `with_mean`."""
+
+    def __init__(
+        self, windows: Callable[[Tensor], Window], bins: Bins, device: torch.device
+    ) -> None:
+        self._windows = windows
+        self._centers = bins.centers.to(device, float64_on(device))
+
+    def __call__(self, y: Tensor) -> Window:  # (...) -> (..., m)
+        """Return the window of each y."""
+        with torch.no_grad():
+            indices, probs = self._windows(y)
+            y = y.to(self._centers.dtype).unsqueeze(-1)  # (..., 1)
+            distances = entries(self._centers, indices) - y
+            wide = probs.to(self._centers.dtype).clamp(min=0)
+            return Window(indices, _tilted(wide, distances).to(probs.dtype))
 
 
 def _truncated_gaussian(y: Tensor, bins: Bins, sigma: float | Tensor) -> Tensor:

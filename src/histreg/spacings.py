@@ -1,0 +1,112 @@
+"""Spacings: the coordinates in which bins lie evenly.
+
+A spacing is a strictly increasing function of y and its inverse, chosen by a name and
+from training targets alone. Bins that are even in the coordinate are narrow where it
+is steep.
+
+``"uniform"``
+    y itself.
+``"sqrt"``
+    the square root, with the sign of y: for counts.
+``"log"``
+    the logarithm, for positive y.
+``"symlog"``
+    the area hyperbolic sine of y over the median of its magnitudes: linear around zero,
+    logarithmic far from it, for y of either sign and for zeros.
+``"quantile"``
+    the distribution function of the targets, mixed with a tenth of a uniform one, so
+    that no bin becomes wide because nothing lies there; equal values share a step.
+``"auto"``
+    the first of those above, in this order, that resolves the targets: no twentieth of
+    them may lie within a single bin, unless the bins are as fine as their values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from histreg._checks import check_choice
+
+Array = NDArray[np.float64]
+NAMES = ("uniform", "sqrt", "log", "symlog", "quantile", "auto")
+UNIFORM_SHARE = 0.1  # of the coordinate "quantile"
+END = 0.05  # of its range, by whose slope it goes on beyond the ends
+N_PARTS = 20  # of the targets, each to be resolved by "auto"
+
+
+class Spacing(NamedTuple):
+    """A coordinate: ``to`` of y, and ``back`` to it."""
+
+    to: Callable[[Array], Array]
+    back: Callable[[Array], Array]
+
+
+def spacing_of(name: str, y: Array) -> Spacing:
+    """Return the spacing of a name for training targets.
+
+    Parameters
+    ----------
+    name : {"uniform", "sqrt", "log", "symlog", "quantile"}
+    y : array of shape (n,)
+        Finite; at least two different values.
+    """
+    check_choice("spacing", name, NAMES[:-1])
+    if name == "uniform":
+        return Spacing(lambda y: y, lambda t: t)
+    if name == "sqrt":
+        return Spacing(
+            lambda y: np.sign(y) * np.sqrt(np.abs(y)), lambda t: np.sign(t) * t**2
+        )
+    if name == "log":
+        if not y.min() > 0:
+            raise ValueError(
+                'spacing="log" needs positive targets ("symlog" takes any), got a '
+                f"smallest {y.min():g}"
+            )
+        return Spacing(np.log, np.exp)
+    if name == "symlog":
+        scale = np.median(np.abs(y[y != 0]))
+        return Spacing(lambda y: np.arcsinh(y / scale), lambda t: scale * np.sinh(t))
+    return _of_quantiles(y)
+
+
+def _of_quantiles(y: Array) -> Spacing:
+    values, counts = np.unique(y, return_counts=True)
+    share = (np.cumsum(counts) - counts / 2) / len(y)  # below, and half of equal ones
+    share = (share - share[0]) / (share[-1] - share[0])
+    even = (values - values[0]) / (values[-1] - values[0])
+    places = (1 - UNIFORM_SHARE) * share + UNIFORM_SHARE * even
+    return Spacing(_line(values, places), _line(places, values))
+
+
+def resolves(borders: Array, y: Array) -> bool:
+    """Whether no twentieth of the targets lies within a single bin.
+
+    Except where bins are as fine as the values themselves: a twentieth of equal values,
+    or of neighbouring whole numbers, asks for no more than a bin for two of them.
+    """
+    values = np.unique(y)
+    levels = np.quantile(y, np.linspace(0, 1, N_PARTS + 1), method="inverted_cdf")
+    places = np.interp(levels, borders, np.arange(len(borders)))
+    first, last = np.searchsorted(values, (levels[:-1], levels[1:]))
+    n_steps = last - first  # between different values of a part
+    n_bins = np.diff(places)
+    return bool(((n_bins >= 1) | (2 * n_bins >= n_steps)).all())
+
+
+def _line(x: Array, y: Array) -> Callable[[Array], Array]:
+    """Return the line through increasing points, beyond its ends as near to them."""
+    inner = np.interp([x[0] + END * (x[-1] - x[0]), x[-1] - END * (x[-1] - x[0])], x, y)
+
+    def at(wanted: Array) -> Array:
+        wanted = np.asarray(wanted)
+        run = END * (x[-1] - x[0])
+        below = (wanted - x[0]) * (inner[0] - y[0]) / run
+        above = (wanted - x[-1]) * (y[-1] - inner[1]) / run
+        return np.interp(wanted, x, y) + np.minimum(below, 0) + np.maximum(above, 0)
+
+    return at
