@@ -31,6 +31,12 @@ TARGETS = {
     "gaussian, a sigma each": lambda y, bins: targets.gaussian(
         y, bins, sigma=torch.ones_like(y) * 0.1 * (bins.high - bins.low)
     ),
+    "gaussian over places": lambda y, bins: targets.gaussian(
+        y, bins, sigma_in_bins=1.5
+    ),
+    "gaussian of mean y": lambda y, bins: targets.gaussian(
+        y, bins, sigma_in_bins=1.5, keeps_mean=True
+    ),
     "one_bin": targets.one_bin,
     "uniform": lambda y, bins: targets.uniform(y, bins, epsilon=0.1),
     "projected": targets.projected,
@@ -73,9 +79,11 @@ LOSSES = {
 HISTOGRAM_LOSSES = {
     "gaussian": {},
     "gaussian, sigma in y": {"sigma": 0.7},
+    "gaussian, mean kept": {"keeps_mean": True},
     "gaussian, truncate": {"out_of_range": "truncate"},
     "one_bin": {"target": "one_bin"},
     "uniform": {"target": "uniform", "epsilon": 0.2},
+    "uniform, mean kept": {"target": "uniform", "epsilon": 0.2, "keeps_mean": True},
     "projected": {"target": "projected"},
     "callable": {"target": lambda y, bins: targets.gaussian(y, bins, sigma=0.3)},
 }

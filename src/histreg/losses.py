@@ -41,16 +41,15 @@ from histreg.cross_entropy import (
 from histreg.distribution import Histogram
 from histreg.targets import (
     OUT_OF_RANGE,
-    GaussianWindows,
     OneBinWindows,
-    PlacedWindows,
     ProjectedWindows,
-    TiltedWindows,
     Window,
     gaussian,
+    gaussian_windows,
     mixture_weight,
     placed,
     uniform,
+    with_mean,
 )
 
 __all__ = [
@@ -258,9 +257,10 @@ class HistogramLoss(nn.Module):
     sigma : float, or a sequence of one per target, optional
         The same in units of y, in place of ``sigma_in_bins``.
     keeps_mean : bool, optional
-        For ``"gaussian"``: whether each target is tilted to have the mean y (see
-        `targets.with_mean`). If not given, on bins of unequal width, where it would be
-        far from it; on equal ones it is near by itself.
+        Whether each target is tilted to have the mean y (see `targets.with_mean`). If
+        not given: for ``"gaussian"`` on bins of unequal width, where it would be far
+        from it; on equal ones it is near by itself. Not for ``"one_bin"``, which
+        cannot be tilted, nor ``"projected"``, which has that mean.
     epsilon : float, optional
         For ``"uniform"``: the weight of the uniform part.
     out_of_range : {"clip", "truncate", "error"}
@@ -310,9 +310,10 @@ class HistogramLoss(nn.Module):
         self._bins = checked_bins(bins)
         if target == "uniform":
             mixture_weight(self._each_bins[0], epsilon, None)
-        if keeps_mean is not None and target != "gaussian":
+        if keeps_mean is not None and target in ("one_bin", "projected"):
             raise ValueError(
-                f'keeps_mean goes with target="gaussian", got {target=}, {keeps_mean=}'
+                "keeps_mean goes with targets of several bins (of one alone, take "
+                f'"projected", which keeps its mean), got {target=}, {keeps_mean=}'
             )
         self.target = target
         self.keeps_mean = keeps_mean
@@ -410,10 +411,13 @@ class HistogramLoss(nn.Module):
         bins = self._each_bins[i]
         self._look_at(y, bins)
         y = placed(y, bins, self.out_of_range)
-        if callable(self.target):
-            return histogram_loss(logits, self.target(y, bins))
-        if self.target == "uniform":
-            return histogram_loss(logits, uniform(y, bins, epsilon=self.epsilon))
+        if callable(self.target) or self.target == "uniform":
+            if callable(self.target):
+                probs = self.target(y, bins)
+            else:
+                probs = uniform(y, bins, epsilon=self.epsilon)
+            probs = with_mean(probs, y, bins) if self.keeps_mean else probs
+            return histogram_loss(logits, probs)
         logits = at_least_float32(logits)
         windows = self._windows_for(i, logits.dtype, y.device)
         if windows is None:
@@ -485,15 +489,9 @@ class HistogramLoss(nn.Module):
             return OneBinWindows(bins, dtype, device)
         if self.target == "projected":
             return ProjectedWindows(bins, dtype, device)
-        windows: Callable[[Tensor], Window]
-        if not self._is_in_bins:
-            windows = GaussianWindows(bins, self._sigmas[i], dtype, device)
-        elif bins.is_uniform:
-            sigma = self._sigmas[i] * bins.width
-            windows = GaussianWindows(bins, sigma, dtype, device)
-        else:
-            windows = PlacedWindows(bins, self._sigmas[i], dtype, device)
-        return TiltedWindows(windows, bins, device) if self._tilts(bins) else windows
+        return gaussian_windows(
+            bins, self._sigmas[i], self._is_in_bins, self._tilts(bins), dtype, device
+        )
 
     def _tilts(self, bins: Bins) -> bool:
         return not bins.is_uniform if self.keeps_mean is None else self.keeps_mean

@@ -22,6 +22,7 @@ and 1e-12 for a hundredth of a bin.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import NamedTuple
@@ -45,6 +46,11 @@ __all__ = ["from_cdf", "gaussian", "one_bin", "projected", "uniform", "with_mean
 
 OUT_OF_RANGE = ("clip", "truncate", "error")
 _MOST_STEPS = 60  # of a tilt; where y is nearly the last center, halving has to do it
+# Sigmas in spans of the bins at which the limits (one bin; uniform) are reached to
+# rounding. Between them nothing overflows or vanishes, in float32 either.
+_USEFUL_SIGMAS = 1e-30, 1e6
+_COMPILED_STEPS = 16  # where nobody can see whether it is done
+_TILTS_PER_BIN = 8  # of the table that a tilt begins with
 
 
 class Window(NamedTuple):
@@ -104,41 +110,41 @@ def gaussian(
     >>> gaussian(torch.tensor(2.0), bins, sigma=1.0)
     tensor([0.1424, 0.3576, 0.3576, 0.1424])
     """
-    if (sigma is None) == (sigma_in_bins is None):
+    check_choice("out_of_range", out_of_range, OUT_OF_RANGE)
+    if sigma is not None and sigma_in_bins is None:
+        size, name = sigma, "sigma"
+    elif sigma_in_bins is not None and sigma is None:
+        size, name = sigma_in_bins, "sigma_in_bins"
+    else:
         raise ValueError(
             f"give either sigma or sigma_in_bins, got {sigma=} and {sigma_in_bins=}"
         )
-    if keeps_mean:
-        probs = gaussian(
-            y,
-            bins,
-            sigma=sigma,
-            sigma_in_bins=sigma_in_bins,
-            out_of_range=out_of_range,
-        )
-        return with_mean(probs, y, bins)
-    if sigma is None:
-        dtype, y = _result_dtype(y), _checked(y, bins, out_of_range)
-        places = Bins.uniform(0.0, bins.n_bins, bins.n_bins)
-        return gaussian(
-            bins.place_of(y), places, sigma=sigma_in_bins, out_of_range=out_of_range
-        ).to(dtype)
-    check_choice("out_of_range", out_of_range, OUT_OF_RANGE)
-    if isinstance(sigma, Tensor):
-        _check_positive_everywhere("sigma", sigma)
-        if torch.broadcast_shapes(sigma.shape, y.shape) != y.shape:
+    if isinstance(size, Tensor):
+        _check_positive_everywhere(name, size)
+        if torch.broadcast_shapes(size.shape, y.shape) != y.shape:
             raise ValueError(
-                f"sigma must broadcast to the shape of y, {tuple(y.shape)}, "
-                f"got shape {tuple(sigma.shape)}"
+                f"{name} must broadcast to the shape of y, {tuple(y.shape)}, "
+                f"got shape {tuple(size.shape)}"
             )
     else:
-        check_positive("sigma", sigma)
+        check_positive(name, size)
     dtype, y = _result_dtype(y), _checked(y, bins, out_of_range)
     # A compiler fuses the plain formula; the tables of the window would stop it.
     compiling = torch.compiler.is_compiling()
-    if isinstance(sigma, Tensor) or out_of_range == "truncate" or compiling:
-        return _truncated_gaussian(y, bins, sigma).to(dtype)
-    return GaussianWindows(bins, sigma, dtype, y.device)(y).dense(bins.n_bins)
+    if not (isinstance(size, Tensor) or out_of_range == "truncate" or compiling):
+        windows = gaussian_windows(
+            bins, float(size), sigma is None, keeps_mean, dtype, y.device
+        )
+        return windows(y).dense(bins.n_bins)
+    wide = float64_on(y.device)
+    if sigma is None and not bins.is_uniform:
+        borders = torch.arange(bins.n_bins + 1, dtype=wide, device=y.device)
+        probs = _truncated_gaussian(bins.place_of(y), borders, size)
+    else:
+        borders = bins.borders.to(y.device, wide)
+        size = size * bins.width if sigma is None else size
+        probs = _truncated_gaussian(y, borders, size)
+    return (with_mean(probs, y, bins) if keeps_mean else probs).to(dtype)
 
 
 def one_bin(y: Tensor, bins: Bins, *, out_of_range: str = "clip") -> Tensor:
@@ -262,15 +268,32 @@ def with_mean(probs: Tensor, y: Tensor, bins: Bins) -> Tensor:
     wide = float64_on(y.device)
     centers = bins.centers.to(y.device, wide)
     distances = centers - y.detach().to(wide).unsqueeze(-1)  # (..., k)
-    return _tilted(probs.detach().to(wide), distances).to(probs.dtype)
+    return _tilted(probs.detach().to(wide), distances)[0].to(probs.dtype)
 
 
-def _tilted(probs: Tensor, distances: Tensor) -> Tensor:
-    """Return probs of mean distance zero: (..., m), (..., m) -> (..., m).
+def _tilted(
+    probs: Tensor,
+    distances: Tensor,
+    start: Tensor | None = None,
+    tolerance: float = 1e-13,
+) -> tuple[Tensor, Tensor]:
+    """Return probs of mean distance zero, and how much they were tilted for it.
 
     The mean rises with the tilt, so every trial bounds it. Newton's step is taken where
     it stays within the bounds, and halving (or doubling, while there is no bound) where
     it does not: three to nine steps, and sixteen on bins whose widths differ by 1e5.
+
+    Parameters
+    ----------
+    probs, distances : Tensors of shape (..., m)
+    start : Tensor of shape (..., 1), optional
+        A tilt to begin with, per unit of distance.
+    tolerance : float
+        For the mean distance, in standard deviations of the tilted vector.
+
+    Returns
+    -------
+    Tensors of shapes (..., m) and (..., 1)
     """
     has_mass = probs > 0
     lowest = distances.where(has_mass, torch.inf).amin(dim=-1, keepdim=True)
@@ -278,16 +301,19 @@ def _tilted(probs: Tensor, distances: Tensor) -> Tensor:
     # What cannot be reached is moved to what can.
     distances = distances - lowest.clamp(min=0) - highest.clamp(max=0)
     scale = (probs * distances**2).sum(dim=-1, keepdim=True).sqrt()
-    distances = distances / scale.clamp(min=torch.finfo(scale.dtype).tiny)
+    scale = scale.clamp(min=torch.finfo(scale.dtype).tiny)
+    distances = distances / scale
     logits = probs.log()
-    tilt = torch.zeros_like(scale)
+    tilt = torch.zeros_like(scale) if start is None else start * scale
+    rounding = torch.finfo(probs.dtype).eps / 2
+    tolerance = max(tolerance, 16 * rounding)
     low, high = torch.full_like(tilt, -torch.inf), torch.full_like(tilt, torch.inf)
-    tolerance = 1e-13 if probs.dtype == torch.float64 else 1e-6
-    for _ in range(_MOST_STEPS):
+    for _ in range(_MOST_STEPS if has_values(probs) else _COMPILED_STEPS):
         tilted = (logits + tilt * distances).softmax(dim=-1)
         mean = (tilted * distances).sum(dim=-1, keepdim=True)
         spread = (tilted * distances**2).sum(dim=-1, keepdim=True) - mean**2
-        is_open = mean.abs() > tolerance
+        # Besides the tolerance: the rounding of distances, where no spread is left.
+        is_open = mean.abs() > tolerance * spread.clamp(min=0).sqrt() + rounding
         if has_values(probs) and not is_open.any():
             break
         high, low = torch.where(mean > 0, tilt, high), torch.where(mean < 0, tilt, low)
@@ -299,7 +325,7 @@ def _tilted(probs: Tensor, distances: Tensor) -> Tensor:
         )
         is_within = (newton > low) & (newton < high)
         tilt = torch.where(is_open, torch.where(is_within, newton, between), tilt)
-    return tilted
+    return tilted, tilt / scale
 
 
 def from_cdf(cdf: Callable[[Tensor], Tensor], bins: Bins, *, like: Tensor) -> Tensor:
@@ -423,8 +449,8 @@ class GaussianWindows:
         self, bins: Bins, sigma: float, dtype: torch.dtype, device: torch.device
     ) -> None:
         borders = bins.borders
-        smallest, largest = _useful_sigmas(bins)
-        sigma = min(max(sigma, smallest), largest)
+        span = bins.high - bins.low
+        sigma = min(max(sigma, _USEFUL_SIGMAS[0] * span), _USEFUL_SIGMAS[1] * span)
         reach = (5.5 if dtype == torch.float32 else 8.3) * sigma
 
         # The window that begins in bin s must contain all that is within reach of any
@@ -495,25 +521,81 @@ class PlacedWindows:
 
 
 class TiltedWindows:
-    """Other windows, tilted so that the mean of each is y; see `with_mean`."""
+    """Other windows, tilted so that the mean of each is y; see `with_mean`.
+
+    A table of tilts by place lets each begin so near that a step or two do.
+    """
 
     def __init__(
         self, windows: Callable[[Tensor], Window], bins: Bins, device: torch.device
     ) -> None:
         self._windows = windows
+        self._bins = bins
         self._centers = bins.centers.to(device, float64_on(device))
+        n_parts = bins.n_bins * _TILTS_PER_BIN
+        places = torch.arange(n_parts + 1, device=device) / _TILTS_PER_BIN
+        borders = bins.borders.to(device, self._centers.dtype)
+        index = places.long().clamp(max=bins.n_bins - 1)
+        y = torch.lerp(borders[index], borders[index + 1], (places - index).to(borders))
+        _, _, tilts = self._tilted(y, None)
+        self._tilts = tilts.squeeze(-1)  # (n_parts + 1,)
 
     def __call__(self, y: Tensor) -> Window:  # (...) -> (..., m)
         """Return the window of each y."""
         with torch.no_grad():
-            indices, probs = self._windows(y)
-            y = y.to(self._centers.dtype).unsqueeze(-1)  # (..., 1)
-            distances = entries(self._centers, indices) - y
-            wide = probs.to(self._centers.dtype).clamp(min=0)
-            return Window(indices, _tilted(wide, distances).to(probs.dtype))
+            place = self._bins.place_of(y) * _TILTS_PER_BIN
+            index = place.long().clamp(0, len(self._tilts) - 2)
+            start = torch.lerp(
+                entries(self._tilts, index),
+                entries(self._tilts, index + 1),
+                (place - index).clamp(0, 1),
+            )
+            indices, probs, _ = self._tilted(y, start.unsqueeze(-1))
+            return Window(indices, probs)
+
+    def _tilted(self, y: Tensor, start: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+        indices, probs = self._windows(y)
+        wide = probs.to(self._centers.dtype).clamp(min=0)
+        y = y.to(self._centers.dtype).unsqueeze(-1)  # (..., 1)
+        tilted, tilt = _tilted(
+            wide,
+            entries(self._centers, indices) - y,
+            start,
+            tolerance=1e-13 if probs.dtype == torch.float64 else 1e-7,
+        )
+        return indices, tilted.to(probs.dtype), tilt
 
 
-def _truncated_gaussian(y: Tensor, bins: Bins, sigma: float | Tensor) -> Tensor:
+@functools.lru_cache(maxsize=32)
+def gaussian_windows(
+    bins: Bins,
+    sigma: float,
+    is_in_bins: bool,
+    keeps_mean: bool,
+    dtype: torch.dtype,
+    device: torch.device,
+) -> Callable[[Tensor], Window]:
+    """Return the window form of `gaussian` for y within the bins, its tables made once.
+
+    Parameters
+    ----------
+    bins : Bins
+    sigma : float
+        In units of y, or if ``is_in_bins`` in bins.
+    is_in_bins, keeps_mean : bool
+    dtype, device
+        Of the probabilities.
+    """
+    windows: Callable[[Tensor], Window]
+    if is_in_bins and not bins.is_uniform:
+        windows = PlacedWindows(bins, sigma, dtype, device)
+    else:
+        size = sigma * bins.width if is_in_bins else sigma
+        windows = GaussianWindows(bins, size, dtype, device)
+    return TiltedWindows(windows, bins, device) if keeps_mean else windows
+
+
+def _truncated_gaussian(y: Tensor, borders: Tensor, sigma: float | Tensor) -> Tensor:
     """Return the truncated Gaussian over all bins, for any y and any sigma each.
 
     Inside the bins: differences of the normal CDF. Outside, at distance d sigma from
@@ -524,20 +606,20 @@ def _truncated_gaussian(y: Tensor, bins: Bins, sigma: float | Tensor) -> Tensor:
 
     which is between 0 and 1 at any distance, where Φ itself would underflow.
     """
-    wide = float64_on(y.device)
-    borders = bins.borders.to(y.device, wide)  # (k + 1,)
-    y = y.to(wide).unsqueeze(-1)  # (..., 1)
-    sigma = torch.as_tensor(sigma, dtype=wide, device=y.device)
-    sigma = sigma.clamp(*_useful_sigmas(bins)).unsqueeze(-1)  # (..., 1)
+    low, high = borders[0], borders[-1]
+    y = y.to(borders.dtype).unsqueeze(-1)  # (..., 1)
+    sigma = torch.as_tensor(sigma, dtype=borders.dtype, device=y.device)
+    smallest, largest = ((high - low) * each for each in _USEFUL_SIGMAS)
+    sigma = sigma.clamp(smallest, largest).unsqueeze(-1)  # (..., 1)
 
-    nearest = y.clamp(bins.low, bins.high)
+    nearest = y.clamp(low, high)
     z = (borders - nearest) / sigma  # (..., k + 1)
     inside = normal_mass(z[..., :-1], z[..., 1:])  # (..., k)
 
     # Bounded so that its square is finite; long before, all is in the end bin.
-    farthest = math.sqrt(torch.finfo(wide).max)
+    farthest = math.sqrt(torch.finfo(borders.dtype).max)
     distance = ((y - nearest).abs() / sigma).clamp(max=farthest)  # (..., 1)
-    from_end = torch.where(y < bins.low, borders - bins.low, bins.high - borders)
+    from_end = torch.where(y < low, borders - low, high - borders)
     from_end = from_end / sigma  # (..., k + 1)
     root2 = math.sqrt(2)
     survival = (
@@ -564,15 +646,6 @@ def normal_mass(lower: Tensor, upper: Tensor) -> Tensor:
     )
     central = (lower.abs() < 0.5) & (upper.abs() < 0.5)
     return torch.where(central, torch.erf(upper) - torch.erf(lower), tails) / 2
-
-
-def _useful_sigmas(bins: Bins) -> tuple[float, float]:
-    """Return where the limits (one bin; uniform) are reached to rounding.
-
-    Between these bounds nothing overflows or vanishes, in float32 either.
-    """
-    span = bins.high - bins.low
-    return 1e-30 * span, 1e6 * span
 
 
 def _result_dtype(y: Tensor) -> torch.dtype:
