@@ -28,6 +28,7 @@ LAYERS = [
     {"cross_entropy", "metrics", "theory"},
     {"distribution", "targets"},
     {"bins"},
+    {"spacings", "tails"},
     {"_checks"},
 ]
 PARTS = [path for path in SOURCE.rglob("*.py") if path.name != "__init__.py"]

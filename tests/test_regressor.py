@@ -651,3 +651,40 @@ def test_extreme_units_of_y_do_no_harm(size, loss):
     plain = HistogramRegressor(**options, loss=loss).fit(X, y).predict(X)
     scaled = HistogramRegressor(**options, loss=loss).fit(X, y * size).predict(X)
     np.testing.assert_allclose(scaled / size, plain, atol=0.02)
+
+
+HEAVY = np.random.default_rng(0).lognormal(0, 1.5, 600)
+
+
+@pytest.mark.parametrize("bins", ["sqrt", "log", "symlog", "quantile", "auto"])
+def test_bins_of_every_spacing_are_learnt_and_saved(bins, tmp_path):
+    X = np.log(HEAVY)[:, None] + np.random.default_rng(1).normal(0, 0.3, (600, 1))
+    model = HistogramRegressor(**SMALL, bins=bins).fit(X, HEAVY)
+    assert model.bins_ == Bins.of(HEAVY, spacing=bins)
+    model.save(tmp_path / "model")
+    again = HistogramRegressor.load(tmp_path / "model")
+    assert again.bins_ == model.bins_
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_tails_are_learnt_saved_and_exported(tmp_path):
+    X = np.log(HEAVY)[:, None] + np.random.default_rng(1).normal(0, 0.3, (600, 1))
+    model = HistogramRegressor(**SMALL, bins="log", tails=("clip", "gpd")).fit(X, HEAVY)
+    assert model.bins_.upper_tail is not None and model.bins_.lower_tail is None
+    far = model.predict_quantiles(X, [0.5, 0.9999])
+    assert (far[:, 1] > HEAVY.max()).any()  # which bins with an end cannot say
+    model.save(tmp_path / "model")
+    again = HistogramRegressor.load(tmp_path / "model")
+    assert again.bins_ == model.bins_ and again.tails == ("clip", "gpd")
+    np.testing.assert_array_equal(again.predict_quantiles(X, [0.9999]), far[:, 1:])
+    model.to_onnx(tmp_path / "model.onnx", alpha=[0.5, 0.9999])
+    session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
+    mean, quantiles = session.run(None, {"numbers": X})
+    np.testing.assert_allclose(mean[:, 0], model.predict(X), rtol=1e-5)
+    np.testing.assert_allclose(quantiles[:, 0], far, rtol=1e-4)
+
+
+def test_tails_and_a_known_range_exclude_each_other():
+    model = HistogramRegressor(tails="gpd", y_range=(0.0, 1.0))
+    with pytest.raises(ValueError, match="tails go beyond a range that is not known"):
+        model.fit([[0.0], [1.0]], [0.0, 1.0])

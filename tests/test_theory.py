@@ -5,6 +5,7 @@ paper's facts, whose values were computed independently in NumPy.
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -537,7 +538,7 @@ def test_explain_tells_each_cost():
     assert inside.max_label_bias == pytest.approx(inside.truncation_bias, rel=0.05)
     assert inside.sd_of_y == pytest.approx(12**-0.5, rel=0.01)
     text = str(costs)
-    assert len(text.splitlines()) == 9
+    assert len(text.splitlines()) == 10
     for words in ("discretisation", "truncation", "outside", "smoothing", "loss"):
         assert words in text
 
@@ -644,3 +645,25 @@ def test_bad_input_gets_one_sentence(make, sentence):
     with pytest.raises(ValueError, match=sentence) as error:
         make()
     assert "\n" not in str(error.value)
+
+
+def test_an_explanation_tells_what_uniform_bins_do_not_resolve():
+    y = np.random.default_rng(0).lognormal(0, 1.5, 5000)
+    even = theory.explain(Bins.of(y), None, y, sigma_in_bins=2.0)
+    # The median is 1 and the largest some hundreds: most of y is in the first bins.
+    assert even.share_unresolved > 0.5 and even.resolving_spacing == "log"
+    assert 'spacing="log" would tell apart' in str(even)
+    logs = theory.explain(Bins.of(y, spacing="log"), None, y, sigma_in_bins=2.0)
+    assert logs.share_unresolved == 0 and logs.resolving_spacing is None
+    assert logs.max_label_bias < 1e-9 and logs.sigma is None
+    assert "sigma_in_bins=2, 5000 y" in str(logs)
+
+
+def test_sigma_in_bins_is_sigma_on_equal_ones():
+    bins, y = Bins.around(0.0, 1.0), np.linspace(0.0, 1.0, 101)
+    in_bins = theory.explain(bins, None, y, sigma_in_bins=2.0)
+    assert replace(in_bins, sigma_in_bins=None) == theory.explain(
+        bins, 2 * bins.width, y
+    )
+    with pytest.raises(ValueError, match="give either sigma or sigma_in_bins"):
+        theory.explain(bins, None, y)

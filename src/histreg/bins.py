@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from torch import Tensor
 
 from histreg import spacings
 from histreg._checks import check_choice, check_count, check_positive
+from histreg.tails import Tail, tails_of
 
 
 class Preset(NamedTuple):
@@ -73,6 +73,10 @@ class Bins:
     the rounding of the borders."""
     narrowest: float = field(compare=False)
     """The width of the narrowest bin."""
+    lower_tail: Tail | None
+    """How mass lies in the first bin if it has no end, see `with_tails`."""
+    upper_tail: Tail | None
+    """The same for the last bin."""
 
     def __init__(self, borders: ArrayLike | Tensor) -> None:
         values = as_float64(borders).numpy()
@@ -106,6 +110,8 @@ class Bins:
             "_borders": tuple(values.tolist()),
             "is_uniform": bool(np.abs(even - values).max() <= allowed),
             "narrowest": narrowest,
+            "lower_tail": None,
+            "upper_tail": None,
         }
         for name, value in facts.items():
             object.__setattr__(self, name, value)
@@ -153,18 +159,7 @@ class Bins:
         padding_in_sigmas : float
             Padding on each side, in standard deviations; may be 0.
         """
-        check_count("n_bins", n_bins, at_least=2)
-        check_positive("sigma_in_bins", sigma_in_bins)
-        if not (math.isfinite(padding_in_sigmas) and padding_in_sigmas >= 0):
-            raise ValueError(
-                "padding_in_sigmas must be finite and not negative, "
-                f"got {padding_in_sigmas=}"
-            )
-        padding = sigma_in_bins * padding_in_sigmas  # in bins, on each side
-        if n_bins <= 2 * padding:
-            raise ValueError(
-                f"n_bins must exceed the {2 * padding:g} padding bins, got {n_bins=}"
-            )
+        padding = _checked_padding(n_bins, sigma_in_bins, padding_in_sigmas)
         y_min, y_max = _distinguishable(float(y_min), float(y_max), n_bins)
         width = (y_max - y_min) / (n_bins - 2 * padding)
         low, high = y_min - padding * width, y_max + padding * width
@@ -184,6 +179,7 @@ class Bins:
         sigma_in_bins: float = 2.0,
         padding_in_sigmas: float = 3.0,
         spacing: str = "uniform",
+        tails: str | tuple[str, str] = "clip",
     ) -> Bins:
         """Return `around` the smallest and the largest of the training targets ``y``.
 
@@ -195,6 +191,12 @@ class Bins:
         `histreg.spacings`: ``"uniform"``, ``"sqrt"``, ``"log"``, ``"symlog"``,
         ``"quantile"``, or ``"auto"``, which takes the first that resolves the targets.
         Padding is in that coordinate too. Of a constant y all are uniform.
+
+        ``tails`` says what lies beyond: nothing (``"clip"``), or from the outermost
+        fiftieth of the targets on a tail that is fitted to it, ``"exponential"`` or
+        ``"gpd"`` (generalised Pareto), in an end bin without an end; a pair has the
+        lower and the upper one. Of one kind for both, targets of one sign have none on
+        the side of zero. There is no padding beyond a tail. See `histreg.tails`.
 
         Examples
         --------
@@ -208,25 +210,39 @@ class Bins:
             )
         check_choice("spacing", spacing, spacings.NAMES)
         y_min, y_max = _finite_extremes(values)
-        around = functools.partial(
-            cls.around,
-            n_bins=n_bins,
-            sigma_in_bins=sigma_in_bins,
-            padding_in_sigmas=padding_in_sigmas,
-        )
+        padding = _checked_padding(n_bins, sigma_in_bins, padding_in_sigmas)
         if (y_min, y_max) != _distinguishable(y_min, y_max, n_bins):
-            return around(y_min, y_max)
+            return cls.around(
+                y_min,
+                y_max,
+                n_bins=n_bins,
+                sigma_in_bins=sigma_in_bins,
+                padding_in_sigmas=padding_in_sigmas,
+            )
         array = values.flatten().numpy()
+        lower, upper = tails_of(
+            array, (tails, tails) if isinstance(tails, str) else tails
+        )
+        low, low_padding = (y_min, padding) if lower is None else (lower[0], 0)
+        high, high_padding = (y_max, padding) if upper is None else (upper[0], 0)
+        n_inner = n_bins - (lower is not None) - (upper is not None)
         names = spacings.NAMES[:-1] if spacing == "auto" else (spacing,)
         for name in names:
             if spacing == "auto" and name == "log" and y_min <= 0:
                 continue
             to, back = spacings.spacing_of(name, array)
-            low, high = to(np.array([y_min, y_max]))
-            bins = cls(back(around(low, high).borders.numpy()))
-            if spacings.resolves(bins.borders.numpy(), array):
+            start, end = to(np.array([low, high]))
+            width = (end - start) / (n_inner - low_padding - high_padding)
+            start, end = start - low_padding * width, end + high_padding * width
+            borders = back(_even_borders(start, end, n_inner))
+            if spacings.resolves(borders, array.clip(borders[0], borders[-1])):
                 break
-        return bins
+        # Their outer borders follow from the tails.
+        ends = borders[0] - 1.0, borders[-1] + 1.0
+        borders = np.concatenate(
+            [ends[:1] if lower else [], borders, ends[1:] if upper else []]
+        )
+        return cls(borders).with_tails(lower and lower[1], upper and upper[1])
 
     @classmethod
     def preset(cls, name: str, y_min: float, y_max: float) -> Bins:
@@ -285,6 +301,53 @@ class Bins:
                     f"{y_min}..{y_max}"
                 )
         return self if width == self.width else Bins.uniform(low, high, self.n_bins)
+
+    def with_tails(self, lower: Tail | None = None, upper: Tail | None = None) -> Bins:
+        """Return bins whose first and last reach to infinity, by these tails.
+
+        A tail begins at the inner border of its bin, the threshold. The outer border
+        has no meaning then but for sums over centers, and is put where the center is
+        the mean of the bin: twice the tail's mean from the threshold. To a target all
+        y of the bin are that mean.
+
+        Examples
+        --------
+        >>> bins = Bins.uniform(0.0, 10.0, 10).with_tails(upper=Tail(scale=3.0))
+        >>> bins.centers[-1], bins.highest
+        (tensor(12., dtype=torch.float64), inf)
+        """
+        borders = list(self._borders)
+        if lower is not None:
+            borders[0] = borders[1] - 2 * lower.mean
+        if upper is not None:
+            borders[-1] = borders[-2] + 2 * upper.mean
+        bins = Bins(borders)
+        object.__setattr__(bins, "lower_tail", lower)
+        object.__setattr__(bins, "upper_tail", upper)
+        return bins
+
+    def standardised(self, center: float, scale: float) -> Bins:
+        """Return the bins of (y - center) / scale."""
+        lower, upper = (
+            None if tail is None else Tail(tail.scale / scale, tail.shape)
+            for tail in (self.lower_tail, self.upper_tail)
+        )
+        return Bins((self.borders - center) / scale).with_tails(lower, upper)
+
+    @property
+    def has_tails(self) -> bool:
+        """Whether an end bin reaches to infinity."""
+        return self.lower_tail is not None or self.upper_tail is not None
+
+    @property
+    def lowest(self) -> float:
+        """The least y that the bins hold: ``low``, or minus infinity with a tail."""
+        return self.low if self.lower_tail is None else -math.inf
+
+    @property
+    def highest(self) -> float:
+        """The greatest y that the bins hold: ``high``, or infinity with a tail."""
+        return self.high if self.upper_tail is None else math.inf
 
     @property
     def n_bins(self) -> int:
@@ -360,6 +423,27 @@ class Bins:
         inner = self.borders[1:-1].to(y.device, float64_on(y.device))
         return torch.bucketize(y.to(inner.dtype).contiguous(), inner, right=True)
 
+    def state(self) -> Tensor:  # (k + 5,)
+        """Return all that bins are as float64 numbers.
+
+        Borders, then scale and shape of the lower and of the upper tail, zeros for
+        none.
+        """
+        each = [
+            (0.0, 0.0) if tail is None else (tail.scale, tail.shape)
+            for tail in (self.lower_tail, self.upper_tail)
+        ]
+        return as_float64([*self._borders, *each[0], *each[1]])
+
+    @classmethod
+    def from_state(cls, state: Tensor) -> Bins:
+        """Return the bins of a `state`, exactly."""
+        *borders, scale_0, shape_0, scale_1, shape_1 = as_float64(state).tolist()
+        return cls(borders).with_tails(
+            Tail(scale_0, shape_0) if scale_0 else None,
+            Tail(scale_1, shape_1) if scale_1 else None,
+        )
+
     def place_of(self, y: Tensor) -> Tensor:
         """Return where each y lies, counted in bins from the first border: 0 to k.
 
@@ -388,7 +472,10 @@ class Bins:
         width = f"{self.width:g}" if self.is_uniform else "uneven"
         return (
             f"Bins(n_bins={self.n_bins}, low={self.low:g}, high={self.high:g}, "
-            f"width={width})"
+            f"width={width}"
+            + (f", lower_tail={self.lower_tail}" if self.lower_tail else "")
+            + (f", upper_tail={self.upper_tail}" if self.upper_tail else "")
+            + ")"
         )
 
 
@@ -456,17 +543,18 @@ def replacing_bins(
 
 
 def restored_bins(
-    current: Bins | tuple[Bins, ...], borders: Tensor
+    current: Bins | tuple[Bins, ...], states: Tensor
 ) -> Bins | tuple[Bins, ...]:
-    """Return saved borders (m, k + 1) in the form of the bins they replace."""
+    """Return saved states (m, k + 5) in the form of the bins they replace."""
     each = (current,) if isinstance(current, Bins) else current
-    expected = (len(each), each[0].n_bins + 1)
-    if borders.shape != expected:
+    expected = (len(each), len(each[0].state()))
+    if states.shape != expected:
         raise ValueError(
             f"the saved state must hold {len(each)} x {each[0].n_bins} bins, as many "
-            f"as the module it goes into, got shape {tuple(borders.shape)} of borders"
+            "as the module it goes into, got shape "
+            f"{tuple(states.shape)} instead of {expected}"
         )
-    saved = tuple(Bins(row) for row in borders)
+    saved = tuple(Bins.from_state(row) for row in states)
     return saved[0] if isinstance(current, Bins) else saved
 
 
@@ -475,6 +563,25 @@ def _finite_extremes(y: Tensor) -> tuple[float, float]:
     if not (math.isfinite(y_min) and math.isfinite(y_max)):
         raise ValueError(f"y must be finite, got a range of {y_min}..{y_max}")
     return y_min, y_max
+
+
+def _checked_padding(
+    n_bins: int, sigma_in_bins: float, padding_in_sigmas: float
+) -> float:
+    """Return the padding on each side in bins."""
+    check_count("n_bins", n_bins, at_least=2)
+    check_positive("sigma_in_bins", sigma_in_bins)
+    if not (math.isfinite(padding_in_sigmas) and padding_in_sigmas >= 0):
+        raise ValueError(
+            "padding_in_sigmas must be finite and not negative, "
+            f"got {padding_in_sigmas=}"
+        )
+    padding = sigma_in_bins * padding_in_sigmas
+    if n_bins <= 2 * padding:
+        raise ValueError(
+            f"n_bins must exceed the {2 * padding:g} padding bins, got {n_bins=}"
+        )
+    return padding
 
 
 def _even_borders(low: float, high: float, n_bins: int) -> np.ndarray:

@@ -28,7 +28,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from histreg import tables, theory
+from histreg import spacings, tables, theory
 from histreg._checks import check_fraction
 from histreg.evaluation import (
     Parts,
@@ -43,6 +43,7 @@ from histreg.objectives import LOSSES
 from histreg.refusals import refusing
 from histreg.regressor import HistogramRegressor
 from histreg.study_cli import app as study_app
+from histreg.tails import KINDS
 from histreg.training import Epoch
 
 app = typer.Typer(
@@ -104,6 +105,12 @@ def fit(
     ] = None,
     estimators: Annotated[int, typer.Option(help="Networks in the ensemble.")] = 1,
     bins: Annotated[int, typer.Option(help="Number of bins.")] = 100,
+    spacing: Annotated[
+        str, typer.Option(help=f"How bins lie: one of {', '.join(spacings.NAMES)}.")
+    ] = "uniform",
+    tails: Annotated[
+        str, typer.Option(help=f"What lies beyond them: one of {', '.join(KINDS)}.")
+    ] = "clip",
     epochs: Annotated[int, typer.Option(help="Epochs at most.")] = 200,
     loss: Annotated[str, typer.Option(help=f"One of {', '.join(LOSSES)}.")] = (
         "histogram"
@@ -153,6 +160,8 @@ def fit(
             model = HistogramRegressor(
                 loss=loss,
                 n_bins=bins,
+                bins=spacing,
+                tails=tails,
                 y_range=y_range,
                 n_estimators=estimators,
                 max_iter=epochs,
@@ -318,10 +327,9 @@ def inspect(model: ModelFolder) -> None:
     if names:
         console.print(escape("Columns: " + ", ".join(names)), style="dim")
     for bins in fitted.bins:
-        if bins.is_uniform:
-            y = notes.get("y_percentiles") or bins.centers
-            told = theory.explain(bins, regressor.sigma_in_bins * bins.width, y)
-            console.print(escape(str(told)), highlight=False)
+        y = notes.get("y_percentiles") or bins.centers
+        told = theory.explain(bins, None, y, sigma_in_bins=regressor.sigma_in_bins)
+        console.print(escape(str(told)), highlight=False)
 
 
 @app.command(

@@ -49,7 +49,7 @@ def scores(
     lower, upper = _levels(distribution, coverage, method)
     at_y = distribution.cdf(y)
     grown = torch.maximum(lower - at_y, at_y - upper)
-    outside = (y < distribution.bins.low) | (y > distribution.bins.high)
+    outside = (y < distribution.bins.lowest) | (y > distribution.bins.highest)
     return grown.masked_fill(outside, math.inf)
 
 
@@ -86,8 +86,8 @@ def interval(
     bins = distribution.bins
     # The quantile at level 0 is where the mass begins, that of 1 where it ends; an
     # interval of all levels is all of the bins.
-    below = distribution.icdf(start).masked_fill(start <= 0, bins.low)
-    above = distribution.icdf(end).masked_fill(end >= 1, bins.high)
+    below = distribution.icdf(start).masked_fill(start <= 0, bins.lowest)
+    above = distribution.icdf(end).masked_fill(end >= 1, bins.highest)
     return below, above
 
 

@@ -20,13 +20,15 @@ from histreg._checks import (
     is_free_to_read,
 )
 from histreg.bins import Bins, as_float64, check_bins, entries, float64_on
+from histreg.tails import Tail
 
 
 class Histogram(Distribution):
     r"""A distribution whose density is constant within each bin.
 
     Its density in bin i is :math:`h_i / w_i`, with probabilities h and widths w, and
-    its mean is :math:`\sum_i h_i c_i` over the centers (Section 2.1). It speaks
+    its mean is :math:`\sum_i h_i c_i` over the centers (Section 2.1). An end bin with a
+    tail (`Bins.with_tails`) has the tail's density instead, and no end. It speaks
     ``torch.distributions``: a batch of histograms has ``batch_shape`` (...), and
     ``y`` arguments broadcast against it, so a leading dimension is one of samples.
 
@@ -139,6 +141,8 @@ class Histogram(Distribution):
         """Return the variance in units of the bins' whole span, squared."""
         _, widths = self._geometry()
         within = (widths / self._span) ** 2 / 12
+        for end, tail in self._tails():
+            within[end] = tail.variance / self._span**2
         _, centers = self._centered()
         centers = centers / self._span
         mean = (self._wide_probs * centers).sum(dim=-1, keepdim=True)
@@ -147,6 +151,16 @@ class Histogram(Distribution):
     @property
     def _span(self) -> float:
         return self.bins.high - self.bins.low
+
+    def _tails(self) -> list[tuple[int, Tail]]:
+        """Return the end bins that have a tail, 0 or -1, and it."""
+        tails = (0, self.bins.lower_tail), (-1, self.bins.upper_tail)
+        return [(end, tail) for end, tail in tails if tail is not None]
+
+    def _thresholds(self) -> tuple[float, float]:
+        """Return where a lower and where an upper tail begins."""
+        borders = self.bins.borders
+        return borders[1].item(), borders[-2].item()
 
     def _centered(self) -> tuple[float, Tensor]:
         """Return the middle of the bins and the centers relative to it, float64."""
@@ -161,21 +175,30 @@ class Histogram(Distribution):
 
     @property
     def mode(self) -> Tensor:  # (...)
-        """The center of the bin with the highest density (the first of equals)."""
+        """The center of the bin with the highest density (the first of equals).
+
+        That of a tail is where it begins.
+        """
         borders, widths = self._geometry()
+        places = borders[:-1] + widths / 2
+        for end, tail in self._tails():
+            widths[end], places[end] = tail.scale, self._thresholds()[end]
         density = self.logits - widths.log().to(self.logits.dtype)
-        mode = entries(borders[:-1] + widths / 2, density.argmax(dim=-1))
+        mode = entries(places, density.argmax(dim=-1))
         mode = mode.masked_fill(density.isnan().any(dim=-1), torch.nan)
         return mode.to(self.probs.dtype)
 
     def entropy(self) -> Tensor:  # (...)
         """Return the differential entropy, in nats."""
         _, widths = self._geometry()
-        log_widths = widths.log().to(self.probs.dtype)
+        within = widths.log()  # entropy
+        for end, tail in self._tails():
+            within[end] = tail.entropy
+        log_widths = within.to(self.probs.dtype)
         return (torch.special.entr(self.probs) + self.probs * log_widths).sum(dim=-1)
 
     def cdf(self, value: Tensor | float) -> Tensor:
-        """Return P(Y <= y): 0 below the bins, 1 above, linear within each bin."""
+        """Return P(Y <= y): 0 below the bins, 1 above, linear within a bin."""
         y = self._as_values("value", value)
         return self._at(self._cdf_at_borders, y).to(self.probs.dtype)
 
@@ -210,10 +233,15 @@ class Histogram(Distribution):
         index, _ = self._located(y)
         log_density = self.logits - widths.log().to(self.logits.dtype)  # (..., k)
         log_density = self._gather(log_density, index)
-        ends = self._geometry()[0][[0, -1]]
+        ends = torch.tensor([self.bins.lowest, self.bins.highest]).to(y)
         if isinstance(value, Tensor) and value.is_floating_point():
             ends = ends.to(value.dtype).to(y.dtype)
         inside = (y >= ends[0]) & (y <= ends[1]) & y.isfinite()
+        for end, tail in self._tails():
+            z = (y - self._thresholds()[end]).abs()
+            in_tail = (index == end % self.bins.n_bins).expand_as(log_density)
+            within = tail.log_density(z) + entries(widths, index).log()
+            log_density = torch.where(in_tail, log_density + within, log_density)
         return log_density.masked_fill(~inside, -torch.inf)
 
     def pdf(self, value: Tensor | float) -> Tensor:
@@ -280,8 +308,16 @@ class Histogram(Distribution):
         below, above = cdf.gather(-1, index), cdf.gather(-1, index + 1)
         # A bin found by the search has mass; the bound only keeps gradients finite.
         smallest = torch.finfo(cdf.dtype).tiny
-        share = (q - below) / (above - below).clamp(min=smallest)
-        return entries(borders, index) + entries(widths, index) * share.clamp(0, 1)
+        share = ((q - below) / (above - below).clamp(min=smallest)).clamp(0, 1)
+        y = entries(borders, index) + entries(widths, index) * share
+        for end, tail in self._tails():
+            in_tail = index == end % self.bins.n_bins
+            beyond = share if end == 0 else 1 - share
+            # A gradient may not pass through what is not used.
+            z = tail.distance(beyond.where(in_tail, 0.5))
+            threshold = self._thresholds()[end]
+            y = torch.where(in_tail, threshold + (z if end else -z), y)
+        return y
 
     def interval(
         self, coverage: float, method: str = "central"
@@ -293,7 +329,8 @@ class Histogram(Distribution):
         coverage : float in (0, 1)
         method : {"central", "shortest"}
             ``"central"`` leaves equal probability on both sides; ``"shortest"`` is the
-            shortest single interval, exactly.
+            shortest single interval, exactly. With tails it is the shortest of those
+            that begin or end on a border or at one of 201 even levels.
 
         Returns
         -------
@@ -314,16 +351,20 @@ class Histogram(Distribution):
         # Between borders the length is linear in the position, so the shortest
         # interval begins or ends on a border: 2 (k + 1) candidates.
         borders, _ = self._geometry()
-        cdf = self._cdf_at_borders  # (..., k + 1)
-        ends = self._quantiles((cdf + coverage).clamp(max=1), cdf)
-        starts = self._quantiles((cdf - coverage).clamp(min=0), cdf)
+        cdf = levels = self._cdf_at_borders  # (..., k + 1)
         borders = borders.expand_as(cdf)
+        if self.bins.has_tails:
+            even = torch.linspace(0, 1 - coverage, 201).to(cdf)
+            levels = torch.cat([cdf, even.expand(*cdf.shape[:-1], -1)], dim=-1)
+            borders = self._quantiles(levels, cdf)
+        ends = self._quantiles((levels + coverage).clamp(max=1), cdf)
+        starts = self._quantiles((levels - coverage).clamp(min=0), cdf)
         lower = torch.cat([borders, starts], dim=-1)  # (..., 2 (k + 1))
         upper = torch.cat([ends, borders], dim=-1)
         # Room for the rounding of cdf + coverage, a few units in the last place of 1.
         slack = 1e-12 if cdf.dtype == torch.float64 else 1e-6
         possible = torch.cat(
-            [cdf + coverage <= 1 + slack, cdf - coverage >= -slack], dim=-1
+            [levels + coverage <= 1 + slack, levels - coverage >= -slack], dim=-1
         )
         length = (upper - lower).masked_fill(~possible, torch.inf)
         best = length.argmin(dim=-1, keepdim=True)
@@ -366,7 +407,8 @@ class Histogram(Distribution):
         F is linear within a bin, so the integral over a bin of width w is
         :math:`w (F_0^2 + F_0 F_1 + F_1^2) / 3` to the left of y, the same in 1 - F to
         the right, and the bin of y is split. Outside the bins each unit of distance
-        adds one. Smaller is better; for a point mass it is the absolute error.
+        adds one. Smaller is better; for a point mass it is the absolute error. Over a
+        tail the integrals of S and S² have closed forms too.
 
         Parameters
         ----------
@@ -377,6 +419,14 @@ class Histogram(Distribution):
         cdf = self._cdf_at_borders  # (..., k + 1)
         left = _thirds(cdf[..., :-1], cdf[..., 1:]) * widths  # (..., k)
         right = _thirds(1 - cdf[..., :-1], 1 - cdf[..., 1:]) * widths
+        for end, tail in self._tails():
+            whole = self._wide_probs[..., end] ** 2 * tail.squared_survival
+            side = torch.zeros_like(widths)
+            side[end] = 1.0
+            if end == 0:
+                left = torch.lerp(left, whole.unsqueeze(-1), side)
+            else:
+                right = torch.lerp(right, whole.unsqueeze(-1), side)
         zero = torch.zeros_like(cdf[..., :1])
         left = torch.cat([zero, left.cumsum(dim=-1)], dim=-1)  # (..., k + 1), up to i
         right = torch.cat([right.flip(-1).cumsum(dim=-1).flip(-1), zero], dim=-1)
@@ -390,12 +440,20 @@ class Histogram(Distribution):
         own_bin = width * (
             share * _thirds(below, at_y) + (1 - share) * _thirds(1 - at_y, 1 - above)
         )
+        for end, tail in self._tails():
+            in_tail = index == end % self.bins.n_bins
+            z = (y - self._thresholds()[end]).abs().where(in_tail, 0.0)
+            mass = self._wide_probs[..., end]
+            own_tail = (
+                z - 2 * mass * tail.survival_within(z) + mass**2 * tail.squared_survival
+            )
+            own_bin = torch.where(in_tail, own_tail, own_bin)
         total = (
             self._gather(left, index)
             + self._gather(right, index + 1)
             + own_bin
-            + (self.bins.low - y).clamp(min=0)
-            + (y - self.bins.high).clamp(min=0)
+            + (self.bins.lowest - y).clamp(min=0)
+            + (y - self.bins.highest).clamp(min=0)
         )
         return total.to(self.probs.dtype)
 
@@ -532,11 +590,17 @@ class Histogram(Distribution):
         return value
 
     def _located(self, y: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the bin of each y (an end bin if outside), its place in it, 0..1."""
+        """Return the bin of each y (an end bin if outside) and its share below y."""
         borders, widths = self._geometry()
-        y = y.clamp(self.bins.low, self.bins.high)
         index = self.bins.index_of(y)
-        return index, (y - entries(borders, index)) / entries(widths, index)
+        inside = y.clamp(self.bins.low, self.bins.high)
+        share = (inside - entries(borders, index)) / entries(widths, index)
+        for end, tail in self._tails():
+            in_tail = index == end % self.bins.n_bins
+            z = (y - self._thresholds()[end]).abs().where(in_tail, 0.0)
+            beyond = tail.log_survival(z).exp()
+            share = torch.where(in_tail, beyond if end == 0 else 1 - beyond, share)
+        return index, share
 
     def _at(self, at_borders: Tensor, y: Tensor) -> Tensor:
         """Return at each y what is linear between its values at the borders."""

@@ -156,12 +156,14 @@ class HistogramHead(nn.Module):
         new = replacing_bins(self.bins, bins)
         if new == self.bins:
             return
+        each_new = (new,) if isinstance(new, Bins) else new
+        if any(bins.has_tails for bins in (*self._each_bins, *each_new)):
+            raise ValueError(f"rebin needs bins without tails, got {self.bins}, {new}")
         if self.linear.bias is None:
             raise ValueError(
                 "rebin needs bias=True: a density beyond the old bins is no matter of "
                 "the features"
             )
-        each_new = (new,) if isinstance(new, Bins) else new
         n_sharing = (self.n_targets or 1) // len(each_new)
         weights = self.linear.weight.view(len(each_new), n_sharing, self.n_bins, -1)
         biases = self.linear.bias.view(len(each_new), n_sharing, self.n_bins)
@@ -189,9 +191,9 @@ class HistogramHead(nn.Module):
         with torch.no_grad():
             self.linear.bias.view(-1, self.n_bins).copy_(start)
 
-    def get_extra_state(self) -> Tensor:  # (1 or m, k + 1)
-        """Return the borders, float64: the saved state."""
-        return torch.stack([bins.borders for bins in self._each_bins])
+    def get_extra_state(self) -> Tensor:  # (1 or m, k + 5)
+        """Return the bins as float64 numbers: the saved state."""
+        return torch.stack([bins.state() for bins in self._each_bins])
 
     def set_extra_state(self, state: Tensor) -> None:
         """Take over saved bins."""

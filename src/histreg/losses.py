@@ -439,15 +439,15 @@ class HistogramLoss(nn.Module):
         y = y.detach() if y.is_floating_point() else y.double()
         # One pass over y in the usual case that all is well; NaN comes out as NaN.
         smallest, largest = (extreme.item() for extreme in y.aminmax())
-        if bins.low <= smallest and largest <= bins.high:
+        if bins.lowest <= smallest and largest <= bins.highest:
             return
         check_finite("y", y)
         if self.out_of_range == "clip":
-            n_outside = int(((y < bins.low) | (y > bins.high)).sum())
+            n_outside = int(((y < bins.lowest) | (y > bins.highest)).sum())
             if n_outside and not self.n_clipped:
                 warnings.warn(
                     f"{n_outside} of {y.numel()} targets lie outside the bins "
-                    f"[{bins.low:g}, {bins.high:g}] (from {smallest:g} to "
+                    f"[{bins.lowest:g}, {bins.highest:g}] (from {smallest:g} to "
                     f"{largest:g}) and are clipped for the loss; make the bins of "
                     "all training targets, or count on in n_clipped",
                     stacklevel=6,  # the line that calls the module
@@ -534,14 +534,14 @@ class HistogramLoss(nn.Module):
             self._prepare()
         return module
 
-    def get_extra_state(self) -> Tensor:  # (m, k + 3)
-        """Return borders, sigma and its unit for each target, float64: the saved state.
+    def get_extra_state(self) -> Tensor:  # (m, k + 7)
+        """Return bins, sigma and its unit for each target, float64: the saved state.
 
         The unit is 1 for bins and 0 for that of y.
         """
         return torch.stack(
             [
-                torch.cat([bins.borders, as_float64([sigma, self._is_in_bins])])
+                torch.cat([bins.state(), as_float64([sigma, self._is_in_bins])])
                 for bins, sigma in zip(self._each_bins, self._sigmas, strict=True)
             ]
         )

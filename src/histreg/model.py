@@ -162,7 +162,7 @@ class Model:
             "is_calibrated": self.calibration is not None,
         }
         tensors = {
-            "bins": torch.stack([bins.borders for bins in self.bins]),
+            "bins": torch.stack([bins.state() for bins in self.bins]),
             "center": self.objective.center,
             "scale": self.objective.scale,
             **_prefixed("scaling.", self.scaling),
@@ -196,7 +196,7 @@ class Model:
         )
         scaling.load_state_dict(scaling_state)
         codes = LabelCodes(described["labels"])
-        bins = tuple(Bins(borders) for borders in tensors["bins"])
+        bins = tuple(Bins.from_state(state) for state in tensors["bins"])
         objective = objective_for(bins, tensors["center"], tensors["scale"])
         network = Stack(body_for(scaling, codes), len(bins), objective.n_outputs)
         network.load_state_dict(_without_prefix("network.", tensors))
@@ -220,8 +220,8 @@ class Model:
 
 def n_outside(y: Tensor, bins: Sequence[Bins]) -> int:
     """Return how many of the targets (n, m) lie outside their bins."""
-    low = torch.tensor([each.low for each in bins], dtype=torch.float64)
-    high = torch.tensor([each.high for each in bins], dtype=torch.float64)
+    low = torch.tensor([each.lowest for each in bins], dtype=torch.float64)
+    high = torch.tensor([each.highest for each in bins], dtype=torch.float64)
     return int(((y < low) | (y > high)).sum())
 
 

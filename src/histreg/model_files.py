@@ -18,7 +18,7 @@ from torch import Tensor
 from histreg.files import whole
 
 FORMAT = "histreg model"
-VERSION = 1
+VERSION = 2
 DESCRIPTION = "model.json"
 
 

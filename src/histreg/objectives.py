@@ -136,7 +136,8 @@ class AgainstNumber(OnHistogram):
         super().__init__(bins, center, scale)
         self.loss_per_sample = loss
         self.standard_bins = [
-            Bins((each.borders - center[i]) / scale[i]) for i, each in enumerate(bins)
+            each.standardised(center[i].item(), scale[i].item())
+            for i, each in enumerate(bins)
         ]
 
     def _loss(self, outputs: Tensor, y: Tensor, i: int) -> Tensor:

@@ -57,6 +57,7 @@ class Exported(nn.Module):
         self.register_buffer("borders", borders)
         self.register_buffer("center", model.objective.center)
         self.register_buffer("scale", model.objective.scale)
+        self.tails = [(bins.lower_tail, bins.upper_tail) for bins in model.bins]
         self.register_buffer("levels", torch.tensor(alpha, dtype=torch.float64))
 
     def forward(
@@ -87,7 +88,28 @@ class Exported(nn.Module):
         share = (self.levels - below) / mass.where(mass > 0, 1)
         borders = self.borders.expand(*probs.shape[:-1], -1)
         start, end = borders.gather(-1, index), borders.gather(-1, index + 1)
-        return start + (end - start) * share.clamp(0, 1)
+        share = share.clamp(0, 1)
+        y = start + (end - start) * share
+        return torch.stack(
+            [
+                self._in_tails(y[:, i], index[:, i], share[:, i], i)
+                for i in range(len(self.tails))
+            ],
+            dim=1,
+        )
+
+    def _in_tails(self, y: Tensor, index: Tensor, share: Tensor, i: int) -> Tensor:
+        """Return quantiles (n, q) of a target, those in tails by these."""
+        lower, upper = self.tails[i]
+        if lower is not None:
+            z = lower.distance(share)
+            y = torch.where(index == 0, self.borders[i, 1] - z, y)
+        if upper is not None:
+            z = upper.distance(1 - share)
+            y = torch.where(
+                index == self.centers.shape[1] - 1, self.borders[i, -2] + z, y
+            )
+        return y
 
 
 def export(model: Model, path: Path, alpha: Sequence[float]) -> None:

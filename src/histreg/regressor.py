@@ -47,6 +47,7 @@ from histreg.objectives import (
     center_and_scale,
     objective_of,
 )
+from histreg.tails import KINDS
 from histreg.training import Epoch, Measure, Rows, Settings, optimizer_of, train
 
 OUTPUT_TYPES = ("mean", "median", "mode", "quantiles")
@@ -64,6 +65,7 @@ STRUCTURE = (
     "padding_in_sigmas",
     "final_sigma_in_bins",
     "bins",
+    "tails",
     "y_range",
     "n_estimators",
     "backbone",
@@ -110,8 +112,14 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         Smoothing of the targets that the readout is fitted to in the end, with the
         body frozen. None leaves the predicted spread inflated by the smoothing. For
         Gaussian targets only.
-    bins : "uniform", Bins, or a sequence of one Bins per target
-        ``"uniform"`` lays equal bins over the training targets, or over ``y_range``.
+    bins : str, Bins, or a sequence of one Bins per target
+        A name lays bins over the training targets, or over ``y_range``, evenly in a
+        coordinate: ``"uniform"``, ``"sqrt"``, ``"log"``, ``"symlog"``, ``"quantile"``,
+        or ``"auto"``, the first of these that resolves the targets (see
+        `histreg.spacings`).
+    tails : {"clip", "exponential", "gpd"}, or a pair of them
+        What lies beyond bins that are laid: nothing, or tails fitted to the training
+        targets, the lower and the upper (see `Bins.of`). Not with ``y_range``.
     y_range : (float, float), or a sequence of one pair per target, optional
         The range of y if it is known. Targets outside are clipped for training,
         counted in ``n_clipped_`` and reported by one warning.
@@ -202,6 +210,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         padding_in_sigmas: float = 3.0,
         final_sigma_in_bins: float | None = 0.5,
         bins: str | Bins | Sequence[Bins] = "uniform",
+        tails: str | tuple[str, str] = "clip",
         y_range: Sequence[Any] | None = None,
         n_estimators: int = 1,
         backbone: nn.Module | None = None,
@@ -229,6 +238,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         self.padding_in_sigmas = padding_in_sigmas
         self.final_sigma_in_bins = final_sigma_in_bins
         self.bins = bins
+        self.tails = tails
         self.y_range = y_range
         self.n_estimators = n_estimators
         self.backbone = backbone
@@ -560,8 +570,9 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                 f"no other, got backbone={backbone!r}"
             )
         options = described["options"]
-        for name in ("hidden_layer_sizes", "y_range"):  # JSON has lists alone
-            options[name] = options[name] and tuple(options[name])
+        for name in ("hidden_layer_sizes", "y_range", "tails"):  # JSON has lists alone
+            if isinstance(options[name], list):
+                options[name] = tuple(options[name])
         model = cls(**options, device=device)
         model.backbone = backbone
 
@@ -637,6 +648,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             check_choice("bins", self.bins, spacings.NAMES)
         else:
             checked_bins(self.bins)
+        self._tails()
         for size in _sizes(self.hidden_layer_sizes):
             check_count("hidden_layer_sizes", size, at_least=1)
         if self.embedding_width != "auto":
@@ -763,14 +775,14 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         if isinstance(self.bins, str):
             return tuple(
                 Bins.of(
-                    # Within the range, and its ends.
-                    torch.cat([y[:, i].clamp(low, high), as_float64([low, high])]),
+                    each,
                     n_bins=int(self.n_bins),
                     sigma_in_bins=self.sigma_in_bins,
                     padding_in_sigmas=self.padding_in_sigmas,
                     spacing=self.bins,
+                    tails=self._tails(),
                 )
-                for i, (low, high) in enumerate(self._ranges(y))
+                for each in self._within_ranges(y)
             )
         given = checked_bins(self.bins)
         each = (given,) * n_targets if isinstance(given, Bins) else given
@@ -781,12 +793,23 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             )
         return each
 
-    def _ranges(self, y: Tensor) -> list[tuple[float, float]]:
-        """Return the range of each target: the one that is known, or that of y."""
-        if self.y_range is None:
-            return list(
-                zip(y.amin(dim=0).tolist(), y.amax(dim=0).tolist(), strict=True)
+    def _tails(self) -> tuple[str, str]:
+        tails = (self.tails,) * 2 if isinstance(self.tails, str) else tuple(self.tails)
+        if len(tails) != 2:
+            raise ValueError(f"tails must be a name or a pair, got {self.tails!r}")
+        for each in tails:
+            check_choice("tails", each, KINDS)
+        if tails != ("clip", "clip") and self.y_range is not None:
+            raise ValueError(
+                "tails go beyond a range that is not known, got "
+                f"tails={self.tails!r} and y_range={self.y_range!r}"
             )
+        return tails
+
+    def _within_ranges(self, y: Tensor) -> list[Tensor]:
+        """Return each target as its bins shall see it: in the known range, if any."""
+        if self.y_range is None:
+            return list(y.T)
         pairs = np.atleast_2d(np.asarray(self.y_range, dtype=np.float64))
         if pairs.ndim != 2 or pairs.shape[1] != 2 or len(pairs) not in (1, y.shape[1]):
             raise ValueError(
@@ -799,7 +822,10 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                 f"got y_range={self.y_range!r}"
             )
         pairs = np.broadcast_to(pairs, (y.shape[1], 2))
-        return [(float(low), float(high)) for low, high in pairs]
+        return [
+            torch.cat([column.clamp(low, high), as_float64([low, high])])
+            for column, (low, high) in zip(y.T, pairs.tolist(), strict=True)
+        ]
 
     def _target(self, sigma_in_bins: float) -> TargetProbs:
         if callable(self.target):
@@ -840,7 +866,9 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         bins = self.model_.bins
         self.n_clipped_ = n_outside(data.y, bins)
         if self.n_clipped_:
-            ranges = " and ".join(f"[{each.low:g}, {each.high:g}]" for each in bins)
+            ranges = " and ".join(
+                f"[{each.lowest:g}, {each.highest:g}]" for each in bins
+            )
             warnings.warn(
                 f"{self.n_clipped_} of {data.y.numel()} targets lie outside the bins "
                 f"{ranges} and are clipped for training",

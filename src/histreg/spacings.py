@@ -84,10 +84,20 @@ def _of_quantiles(y: Array) -> Spacing:
 
 
 def resolves(borders: Array, y: Array) -> bool:
-    """Whether no twentieth of the targets lies within a single bin.
+    """Whether no twentieth of the targets lies within a single bin."""
+    return share_unresolved(borders, y) == 0
+
+
+def share_unresolved(borders: Array, y: Array) -> float:
+    """Return the share of the targets whose twentieth lies within a single bin.
 
     Except where bins are as fine as the values themselves: a twentieth of equal values,
     or of neighbouring whole numbers, asks for no more than a bin for two of them.
+
+    Parameters
+    ----------
+    borders : array of shape (k + 1,)
+    y : array of shape (n,)
     """
     values = np.unique(y)
     levels = np.quantile(y, np.linspace(0, 1, N_PARTS + 1), method="inverted_cdf")
@@ -95,7 +105,7 @@ def resolves(borders: Array, y: Array) -> bool:
     first, last = np.searchsorted(values, (levels[:-1], levels[1:]))
     n_steps = last - first  # between different values of a part
     n_bins = np.diff(places)
-    return bool(((n_bins >= 1) | (2 * n_bins >= n_steps)).all())
+    return float(((n_bins < 1) & (2 * n_bins < n_steps)).mean())
 
 
 def _line(x: Array, y: Array) -> Callable[[Array], Array]:

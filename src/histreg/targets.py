@@ -49,7 +49,7 @@ _MOST_STEPS = 60  # of a tilt; where y is nearly the last center, halving has to
 # Sigmas in spans of the bins at which the limits (one bin; uniform) are reached to
 # rounding. Between them nothing overflows or vanishes, in float32 either.
 _USEFUL_SIGMAS = 1e-30, 1e6
-_COMPILED_STEPS = 16  # where nobody can see whether it is done
+_COMPILED_STEPS = 8  # where nobody can see whether it is done
 _TILTS_PER_BIN = 8  # of the table that a tilt begins with
 
 
@@ -672,18 +672,26 @@ def _checked(y: Tensor, bins: Bins, out_of_range: str) -> Tensor:
 def placed(y: Tensor, bins: Bins, out_of_range: str) -> Tensor:
     """Return y clipped to the bins, left as it is, or refused.
 
-    Clipping is in float64: the ends may not be representable in the dtype of y.
+    Clipping is in float64: the ends may not be representable in the dtype of y. A y in
+    a tail is moved to the mean of its bin, whatever the choice.
     """
     if not y.is_floating_point():  # torch would compare integers in float32
         y = y.to(float64_on(y.device))
     if out_of_range == "error" and has_values(y):
-        outside = (y < bins.low) | (y > bins.high)
+        outside = (y < bins.lowest) | (y > bins.highest)
         if outside.any():
             raise ValueError(
-                f"y must lie within the bins [{bins.low:g}, {bins.high:g}], got "
+                f"y must lie within the bins [{bins.lowest:g}, {bins.highest:g}], got "
                 f"{int(outside.sum())} of {y.numel()} outside, "
                 f"the first {y[outside].flatten()[0].item():g}"
             )
+    if bins.has_tails:
+        y = y.to(float64_on(y.device))
+        centers, borders = bins.centers.tolist(), bins.borders.tolist()
+        if bins.lower_tail is not None:
+            y = torch.where(y < borders[1], centers[0], y)
+        if bins.upper_tail is not None:
+            y = torch.where(y >= borders[-2], centers[-1], y)
     if out_of_range == "truncate":
         return y
     return y.to(float64_on(y.device)).clamp(bins.low, bins.high)

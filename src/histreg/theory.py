@@ -9,6 +9,7 @@ All functions work in float64, on tensors, arrays or numbers.
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -16,7 +17,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from histreg import targets
+from histreg import spacings, targets
 from histreg._checks import (
     check_choice,
     check_count,
@@ -274,7 +275,10 @@ class Explanation:
     """
 
     bins: Bins
-    sigma: float
+    sigma: float | None
+    """In units of y; None if it was given in bins of unequal width."""
+    sigma_in_bins: float | None
+    """As it was given, or None."""
     n_y: int
     widest_bin: float
     discretization_bias: float | None
@@ -293,6 +297,11 @@ class Explanation:
     sd_of_y: float
     loss_floor: float
     """The mean entropy of the targets: no training loss goes below it."""
+    share_unresolved: float
+    """Share of y that the bins do not tell apart: of its twentieths, those that lie
+    within a single bin; see `histreg.spacings`."""
+    resolving_spacing: str | None
+    """The spacing that ``"auto"`` takes for these y, if some are unresolved."""
 
     def __str__(self) -> str:
         width = self.widest_bin
@@ -308,10 +317,19 @@ class Explanation:
         relative = "standard deviation"
         if self.sd_of_y > 0:
             relative = f"sd, {added / self.sd_of_y:.2g} of that of y"
+        if self.sigma is None:
+            smoothing = f"sigma_in_bins={self.sigma_in_bins:g}"
+        else:
+            smoothing = f"sigma={self.sigma:g}"
+        better = self.resolving_spacing
         return "\n".join(
             [
-                f"{self.bins}, sigma={self.sigma:g}, {self.n_y} y",
-                row("sigma in widest bins", self.sigma / width),
+                f"{self.bins}, {smoothing}, {self.n_y} y",
+                row(
+                    "sigma in widest bins",
+                    self.sigma_in_bins if self.sigma is None else self.sigma / width,
+                    "of any width" if self.sigma is None else "",
+                ),
                 row(
                     "discretisation bias, largest",
                     self.discretization_bias,
@@ -333,22 +351,36 @@ class Explanation:
                     in_bins(self.max_label_bias),
                 ),
                 row("share of y outside the bins", self.share_outside, "clipped"),
+                row(
+                    "share of y finer than a bin",
+                    self.share_unresolved,
+                    f'spacing="{better}" would tell apart' if better else "",
+                ),
                 row("spread added by smoothing", added, relative),
                 row("smallest possible loss", self.loss_floor, "nats"),
             ]
         )
 
 
-def explain(bins: Bins, sigma: float, y: ArrayLike | Tensor) -> Explanation:
+def explain(
+    bins: Bins,
+    sigma: float | None,
+    y: ArrayLike | Tensor,
+    *,
+    sigma_in_bins: float | None = None,
+) -> Explanation:
     """Return what HL-Gauss with these bins and this sigma costs on these targets.
 
     Parameters
     ----------
     bins : Bins
-    sigma : float
+    sigma : float or None
         In units of y.
     y : array-like of shape (n,)
         Training targets, say.
+    sigma_in_bins : float, optional
+        In place of ``sigma``. On bins of unequal width the targets keep their means
+        then, as those of `HistogramLoss` do.
 
     Returns
     -------
@@ -362,31 +394,47 @@ def explain(bins: Bins, sigma: float, y: ArrayLike | Tensor) -> Explanation:
     0.0089
     """
     check_bins(bins)
-    check_positive("sigma", sigma)
+    if (sigma is None) == (sigma_in_bins is None):
+        raise ValueError(
+            f"give either sigma or sigma_in_bins, got {sigma=} and {sigma_in_bins=}"
+        )
+    if sigma_in_bins is not None:
+        check_positive("sigma_in_bins", sigma_in_bins)
+        sigma = sigma_in_bins * bins.width if bins.is_uniform else None
+    else:
+        check_positive("sigma", sigma)
     y = as_float64(y).flatten()
     check_count("the number of y", y.numel(), at_least=1)
     check_finite("y", y)
-    outside = (y < bins.low) | (y > bins.high)
+    outside = (y < bins.lowest) | (y > bins.highest)
     truncation = 0.0
-    if not bool(outside.all()):
+    if sigma is not None and not bool(outside.all()):
         ends = torch.stack([y[~outside].min(), y[~outside].max()])
         at_ends = truncation_bias(ends, low=bins.low, high=bins.high, sigma=sigma)
         truncation = at_ends.abs().max().item()
     discretization = None
-    if bins.is_uniform:
+    if bins.is_uniform and sigma is not None:
         places = (_counted(2001) - 1001) / 2000 * bins.width
         series = discretization_bias(places, sigma=sigma, width=bins.width)
         discretization = series.abs().max().item()
     biases, variances, entropies = [], [], []
     for some in y.split(65536):  # n x k numbers of many y would fill the memory
-        target_probs = targets.gaussian(some, bins, sigma=sigma)
+        target_probs = targets.gaussian(
+            some,
+            bins,
+            sigma=sigma,
+            sigma_in_bins=sigma_in_bins if sigma is None else None,
+            keeps_mean=sigma is None,
+        )
         biases.append(label_bias(some, bins, target_probs).abs())
         variances.append(Histogram(bins, probs=target_probs).variance)
         entropies.append(torch.special.entr(target_probs).sum(dim=-1))
     bias = torch.cat(biases)
+    unresolved = spacings.share_unresolved(bins.borders.numpy(), y.numpy())
     return Explanation(
         bins=bins,
         sigma=sigma,
+        sigma_in_bins=sigma_in_bins,
         n_y=y.numel(),
         widest_bin=bins.widths.max().item(),
         discretization_bias=discretization,
@@ -397,4 +445,16 @@ def explain(bins: Bins, sigma: float, y: ArrayLike | Tensor) -> Explanation:
         variance_added=torch.cat(variances).mean().item(),
         sd_of_y=y.std(correction=0).item(),
         loss_floor=torch.cat(entropies).mean().item(),
+        share_unresolved=unresolved,
+        resolving_spacing=_auto_spacing(y, bins.n_bins) if unresolved else None,
     )
+
+
+def _auto_spacing(y: Tensor, n_bins: int) -> str:
+    """Return the name that ``spacing="auto"`` takes."""
+    bins_of = functools.partial(Bins.of, y, n_bins=n_bins, padding_in_sigmas=0.0)
+    chosen = bins_of(spacing="auto")
+    for name in spacings.NAMES[:-1]:
+        if (name != "log" or y.min() > 0) and bins_of(spacing=name) == chosen:
+            return name
+    raise AssertionError("one of the names must have been chosen")

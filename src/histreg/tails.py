@@ -1,0 +1,159 @@
+r"""Tails: how the mass of an end bin lies when the bin has no end.
+
+Beyond a threshold, at distance z, lies the share
+
+.. math:: S(z) = (1 + \xi z / s)^{-1 / \xi}
+
+of the bin's mass, with scale s and shape ξ: the generalised Pareto distribution, to
+which what exceeds a high threshold tends for nearly every distribution. For ξ = 0 it is
+the exponential one, exp(-z / s). The mean exists for ξ < 1, which is required.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from histreg._checks import check_choice, check_positive
+
+KINDS = ("clip", "exponential", "gpd")
+SHARE = 0.02  # of the targets that a tail is fitted to
+FEWEST = 25  # of them: the shape's standard error is then a fifth, or more
+
+
+@dataclass(frozen=True)
+class Tail:
+    """The distribution of distances beyond the threshold, in units of y.
+
+    Parameters
+    ----------
+    scale : float
+        Positive.
+    shape : float in [0, 1)
+        0 is exponential; the k-th moment is finite below 1 / k.
+
+    Examples
+    --------
+    >>> Tail(2.0).mean, Tail(2.0, 0.5).mean
+    (2.0, 4.0)
+    """
+
+    scale: float
+    shape: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_positive("scale", self.scale)
+        if not 0 <= self.shape < 1:
+            raise ValueError(
+                "shape must lie in [0, 1), where a tail has a mean and no end, "
+                f"got shape={self.shape}"
+            )
+
+    @classmethod
+    def of(cls, distances: NDArray[np.float64], kind: str) -> Tail:
+        """Return the tail of greatest likelihood for these distances.
+
+        Parameters
+        ----------
+        distances : ndarray of shape (n,)
+            Beyond the threshold, positive.
+        kind : {"exponential", "gpd"}
+            A generalised Pareto distribution that would end (a negative shape) is
+            taken for exponential, one without a mean is refused.
+        """
+        check_choice("kind", kind, KINDS[1:])
+        mean = float(np.mean(distances))
+        if kind == "exponential":
+            return cls(mean)
+        from scipy.stats import genpareto  # half a second, for those who need it
+
+        shape, _, scale = genpareto.fit(distances / mean, floc=0)
+        if shape <= 0:
+            return cls(mean)
+        if shape >= 1:
+            raise ValueError(
+                'tails="gpd" must have a mean, got a shape of '
+                f"{shape:.2f} (1 or more has none) for {len(distances)} targets; "
+                'spacing="log" or "quantile" bins them without a tail'
+            )
+        return cls(float(scale) * mean, float(shape))
+
+    @property
+    def mean(self) -> float:
+        """The mean distance."""
+        return self.scale / (1 - self.shape)
+
+    @property
+    def variance(self) -> float:
+        """The variance, infinite from a shape of one half."""
+        if self.shape >= 0.5:
+            return math.inf
+        return self.mean**2 / (1 - 2 * self.shape)
+
+    @property
+    def entropy(self) -> float:
+        """The differential entropy, in nats."""
+        return math.log(self.scale) + self.shape + 1
+
+    def log_survival(self, z: Tensor) -> Tensor:
+        """Return log S at distances z >= 0, which may be infinite."""
+        z = z / self.scale
+        return -(torch.log1p(self.shape * z) / self.shape if self.shape else z)
+
+    def log_density(self, z: Tensor) -> Tensor:
+        """Return the log density at distances z >= 0."""
+        return (1 + self.shape) * self.log_survival(z) - math.log(self.scale)
+
+    def distance(self, survival: Tensor) -> Tensor:
+        """Return the z at which S is the given share, infinite for 0."""
+        log = survival.log()
+        if not self.shape:
+            return -self.scale * log
+        return self.scale / self.shape * torch.expm1(-self.shape * log)
+
+    def survival_within(self, z: Tensor) -> Tensor:
+        """Return the integral of S from 0 to z."""
+        beyond = torch.exp((1 - self.shape) * self.log_survival(z))
+        return self.mean * (1 - beyond)
+
+    @property
+    def squared_survival(self) -> float:
+        """The integral of S² over all distances."""
+        return self.scale / (2 - self.shape)
+
+
+def tails_of(
+    y: NDArray[np.float64], kinds: tuple[str, str]
+) -> tuple[tuple[float, Tail] | None, tuple[float, Tail] | None]:
+    """Return threshold and tail of the lower and of the upper side, fitted to targets.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n,)
+        Finite.
+    kinds : pair of {"clip", "exponential", "gpd"}
+        ``"clip"`` has no tail. Nor has a side beyond whose threshold there are fewer
+        than ten different values, or the side of zero for targets of one sign.
+    """
+    for kind in kinds:
+        check_choice("tails", kind, KINDS)
+    if kinds != ("clip", "clip") and len(y) < 4 * FEWEST:
+        raise ValueError(
+            f"tails must be fitted to at least {4 * FEWEST} targets, got {len(y)}"
+        )
+    n_beyond = max(FEWEST, math.ceil(SHARE * len(y)))
+    found: list[tuple[float, Tail] | None] = []
+    for sign, kind in zip((-1, 1), kinds, strict=True):
+        ordered = np.sort(sign * y)
+        distances = ordered[-n_beyond:] - ordered[-n_beyond - 1]
+        distances = distances[distances > 0]
+        if kind == "clip" or ordered[-1] <= 0 or len(np.unique(distances)) < 10:
+            found.append(None)
+        else:
+            found.append((sign * ordered[-n_beyond - 1], Tail.of(distances, kind)))
+    return found[0], found[1]
