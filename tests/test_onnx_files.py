@@ -46,6 +46,20 @@ def test_mean_and_quantiles_agree_with_onnxruntime(options, tmp_path):
     assert facts["alpha"] == LEVELS
 
 
+def test_quantiles_in_tails_agree(tmp_path):
+    X, _ = table(400)
+    y = np.random.default_rng(1).standard_t(2, 400) + X[:, 0]
+    model = HistogramRegressor(**SMALL, tails="gpd").fit(X, y)
+    levels = [0.001, 0.5, 0.999]
+    model.to_onnx(tmp_path / "m.onnx", levels)
+    found, _ = run(tmp_path / "m.onnx", numbers=X)
+    expected = model.predict_quantiles(X, levels)
+    low, high = model.bins_.borders[[1, -2]].tolist()
+    assert (expected[:, 0] < low).all() and (expected[:, 2] > high).all()
+    np.testing.assert_allclose(found["quantiles"][:, 0], expected, rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(found["mean"][:, 0], model.predict(X), atol=1e-4)
+
+
 def test_labels_and_several_targets_agree(tmp_path):
     X, y = table()
     frame = pd.DataFrame(X, columns=["a", "b", "c"])

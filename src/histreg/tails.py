@@ -149,10 +149,13 @@ def tails_of(
     n_beyond = max(FEWEST, math.ceil(SHARE * len(y)))
     found: list[tuple[float, Tail] | None] = []
     for sign, kind in zip((-1, 1), kinds, strict=True):
+        if kind == "clip":
+            found.append(None)
+            continue
         ordered = np.sort(sign * y)
         distances = ordered[-n_beyond:] - ordered[-n_beyond - 1]
         distances = distances[distances > 0]
-        if kind == "clip" or ordered[-1] <= 0 or len(np.unique(distances)) < 10:
+        if ordered[-1] <= 0 or len(np.unique(distances)) < 10:
             found.append(None)
         else:
             found.append((sign * ordered[-n_beyond - 1], Tail.of(distances, kind)))

@@ -394,15 +394,15 @@ def explain(
     0.0089
     """
     check_bins(bins)
-    if (sigma is None) == (sigma_in_bins is None):
-        raise ValueError(
-            f"give either sigma or sigma_in_bins, got {sigma=} and {sigma_in_bins=}"
-        )
-    if sigma_in_bins is not None:
+    if sigma is not None and sigma_in_bins is None:
+        check_positive("sigma", sigma)
+    elif sigma_in_bins is not None and sigma is None:
         check_positive("sigma_in_bins", sigma_in_bins)
         sigma = sigma_in_bins * bins.width if bins.is_uniform else None
     else:
-        check_positive("sigma", sigma)
+        raise ValueError(
+            f"give either sigma or sigma_in_bins, got {sigma=} and {sigma_in_bins=}"
+        )
     y = as_float64(y).flatten()
     check_count("the number of y", y.numel(), at_least=1)
     check_finite("y", y)
