@@ -55,7 +55,7 @@ bench: $(INSTALLED)
 	$(BIN)/python benchmarks/loss.py
 
 bench-regressor: $(INSTALLED)
-	$(BIN)/pip install -q -c constraints.txt catboost ngboost pytabkit
+	$(BIN)/pip install -q -c constraints.txt catboost ngboost quantile-forest crepes mapie pytabkit
 	mkdir -p build
 	$(BIN)/python benchmarks/regressor.py --out build/regressor.jsonl
 	$(BIN)/python benchmarks/regressor.py --out build/regressor.jsonl --table
