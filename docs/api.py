@@ -75,8 +75,10 @@ def described(module: ModuleType) -> Iterator[str]:
         thing = getattr(module, name)
         yield f"### {heading(module, name)}\n"
         if not callable(thing):  # a dictionary
-            held = (f'- `"{key}"`: `{value!r}`\n' for key, value in thing.items())
-            yield re.sub(r" at 0x\w+", "", "".join(held))
+            for key, value in thing.items():
+                is_plain = "<" not in repr(value)  # no function, which has an address
+                yield f'- `"{key}"`' + (f": `{value!r}`" if is_plain else "")
+            yield ""
             continue
         yield from entry(name, thing)
         if inspect.isclass(thing):
