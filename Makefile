@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo report test test-slow check lint types format bench bench-regressor bench-study clean
+.PHONY: demo report docs test test-slow check lint types format bench bench-regressor bench-study clean
 
 # The study in small: what needs no data, and the overall table on scikit-learn's
 # diabetes set. Tables are printed, figures written; all of it resumes.
@@ -30,6 +30,12 @@ demo: $(INSTALLED)
 report: $(INSTALLED)
 	mkdir -p build
 	$(STUDY) report --out build/site --store results/study
+
+# Tables of the pages from the records that are committed, and the reference from the
+# docstrings; a test fails where they are not what these make.
+docs: $(INSTALLED)
+	$(BIN)/python docs/api.py
+	$(BIN)/python docs/refresh.py docs/*.md
 
 test: $(INSTALLED)
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow"
@@ -55,7 +61,7 @@ bench: $(INSTALLED)
 	$(BIN)/python benchmarks/loss.py
 
 bench-regressor: $(INSTALLED)
-	$(BIN)/pip install -q -c constraints.txt catboost ngboost pytabkit
+	$(BIN)/pip install -q -c constraints.txt catboost ngboost quantile-forest crepes mapie pytabkit
 	mkdir -p build
 	$(BIN)/python benchmarks/regressor.py --out build/regressor.jsonl
 	$(BIN)/python benchmarks/regressor.py --out build/regressor.jsonl --table

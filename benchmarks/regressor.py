@@ -14,7 +14,8 @@ there are not repeated, so the benchmark may be stopped and started again.
     HISTREG_DATA=... python benchmarks/regressor.py --out results.jsonl
     python benchmarks/regressor.py --out results.jsonl --table
 
-Peers: ngboost, catboost, pytabkit (only timed), installed for the benchmark only.
+Peers: ngboost, catboost, quantile-forest, crepes, mapie, pytabkit (only timed),
+installed for the benchmark only.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from sklearn.compose import TransformedTargetRegressor
 from sklearn.datasets import load_diabetes, make_friedman1
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression
-from sklearn.model_selection import KFold, cross_val_predict
+from sklearn.model_selection import KFold, cross_val_predict, train_test_split
 from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -222,6 +223,68 @@ def ngboost(X: np.ndarray, y: np.ndarray, X_test: np.ndarray, seed: int) -> Pred
     }
 
 
+def quantile_forest(
+    X: np.ndarray, y: np.ndarray, X_test: np.ndarray, seed: int
+) -> Prediction:
+    """Quantile forest as it comes: 100 trees, one row kept a leaf."""
+    from quantile_forest import RandomForestQuantileRegressor
+
+    started = time.perf_counter()
+    model = RandomForestQuantileRegressor(random_state=seed).fit(X, y)
+    fit_s = time.perf_counter() - started
+    found = model.predict(X_test, quantiles=LEVELS.tolist())
+    return {
+        "fit_s": fit_s,
+        "point": model.predict(X_test, quantiles="mean"),
+        "median": model.predict(X_test, quantiles=0.5),
+        "quantiles": found,
+    }
+
+
+def crepes_boosting(
+    X: np.ndarray, y: np.ndarray, X_test: np.ndarray, seed: int
+) -> Prediction:
+    """Boosting with a normalised conformal predictive system, on 15 % of the rows."""
+    from crepes import WrapRegressor
+    from crepes.extras import DifficultyEstimator
+
+    started = time.perf_counter()
+    X, X_cal, y, y_cal = train_test_split(X, y, test_size=0.15, random_state=seed)
+    boosting = HistGradientBoostingRegressor(random_state=seed)
+    model = WrapRegressor(boosting)
+    model.fit(X, y)
+    # How hard a row is: the residuals of its 25 neighbours, by standardised columns.
+    residuals = y - cross_val_predict(boosting, X, y)
+    difficulty = DifficultyEstimator()
+    difficulty.fit(X, residuals=residuals, scaler=True)
+    model.calibrate(X_cal, y_cal, de=difficulty, cps=True)
+    fit_s = time.perf_counter() - started
+    found = model.predict_percentiles(X_test, lower_percentiles=(100 * LEVELS).tolist())
+    found = np.clip(found, y.min(), y.max())  # the outermost may be infinite
+    return {"fit_s": fit_s, "point": model.predict(X_test), "quantiles": found}
+
+
+def mapie_boosting(
+    X: np.ndarray, y: np.ndarray, X_test: np.ndarray, seed: int
+) -> Prediction:
+    """Conformalised quantile boosting on 15 % of the rows, a model per coverage."""
+    from mapie.regression import ConformalizedQuantileRegressor
+
+    started = time.perf_counter()
+    X, X_cal, y, y_cal = train_test_split(X, y, test_size=0.15, random_state=seed)
+    boosting = HistGradientBoostingRegressor(
+        loss="quantile", quantile=0.5, random_state=seed
+    )
+    intervals = {}
+    for coverage in COVERAGES:
+        model = ConformalizedQuantileRegressor(boosting, confidence_level=coverage)
+        model.fit(X, y).conformalize(X_cal, y_cal)
+        point, ends = model.predict_interval(X_test)
+        intervals[coverage] = (ends[:, 0, 0], ends[:, 1, 0])
+    fit_s = time.perf_counter() - started
+    return {"fit_s": fit_s, "point": point, "intervals": intervals}
+
+
 def realmlp(X: np.ndarray, y: np.ndarray, X_test: np.ndarray, seed: int) -> Prediction:
     """Pytabkit's RealMLP with its tuned defaults, for its time and errors."""
     from pytabkit import RealMLP_TD_Regressor
@@ -245,6 +308,9 @@ METHODS: dict[str, Callable[..., Prediction]] = {
     "CatBoost": numbers(catboost_model),
     "CatBoost, quantiles": catboost_quantiles,
     "NGBoost": ngboost,
+    "quantile forest": quantile_forest,
+    "HistGradientBoosting, crepes": crepes_boosting,
+    "HistGradientBoosting, MAPIE": mapie_boosting,
     "MLPRegressor": numbers(scaled_mlp),
     "linear regression": numbers(lambda _: LinearRegression()),
     "RealMLP": realmlp,
@@ -319,6 +385,8 @@ def scores(found: Prediction, y: np.ndarray) -> dict[str, float]:
             )
             for c in COVERAGES
         }
+    elif "intervals" in found:
+        intervals = found["intervals"]
     else:
         return result
     for c, (lower, upper) in intervals.items():

@@ -4,32 +4,78 @@
 
 A block between ``<!-- table NAME OPTIONS -->`` and ``<!-- end -->`` becomes what
 ``histreg study table NAME OPTIONS --format markdown --store results/study`` prints; one
-after ``<!-- claims OPTIONS -->`` likewise.
+after ``<!-- claims OPTIONS -->`` likewise. ``<!-- peers SET -->`` becomes the table of
+a data set that ``benchmarks/regressor.py`` prints of results/regressor.jsonl, and
+``<!-- peers NUMBER -->`` one number of it, such as ``crps``, for all data sets.
 """
 
 from __future__ import annotations
 
+import importlib.util
+import json
 import re
 import shlex
 import sys
 from pathlib import Path
+from types import ModuleType
 
 from typer.testing import CliRunner
 
 from histreg.cli import app
 
-RECORDS = Path(__file__).parents[1] / "results" / "study"
-BLOCK = re.compile(r"(<!-- ((?:table|claims)\b.*?) -->\n).*?(<!-- end -->)", re.DOTALL)
+ROOT = Path(__file__).parents[1]
+RECORDS = ROOT / "results" / "study"
+PEERS = ROOT / "results" / "regressor.jsonl"
+BLOCK = re.compile(
+    r"(<!-- ((?:table|claims|peers)\b.*?) -->\n).*?(<!-- end -->)", re.DOTALL
+)
 
 
 def printed(command: str) -> str:
-    """Return what a command of the study prints of the records that are committed."""
+    """Return what a command prints of the records that are committed."""
+    if command.startswith("peers "):
+        return peers(command.removeprefix("peers "))
     arguments = ["study", *shlex.split(command)]
     arguments += ["--format", "markdown", "--store", str(RECORDS)]
     result = CliRunner().invoke(app, arguments)
     if result.exit_code:
         raise ValueError(f"{command}: {result.output}")
     return result.stdout
+
+
+def peers(name: str) -> str:
+    """Return the table of a data set, or of one number for all data sets."""
+    benchmark = module_at(ROOT / "benchmarks" / "regressor.py")
+    records = [json.loads(line) for line in PEERS.read_text().splitlines()]
+    records = [r for r in records if r["rows"] == "test"]
+    sets = [s for s in benchmark.DATA_SETS if any(r["set"] == s for r in records)]
+    if name in sets:
+        chosen = [r for r in records if r["set"] == name]
+        title, table = benchmark.table(chosen, "test").split("\n", 1)
+        return title.replace("### ", "**") + "**\n" + table + "\n"
+    methods = dict.fromkeys(r["method"] for r in records if name in r)
+    lines = ["| | " + " | ".join(sets) + " |", "|---" + "|---:" * len(sets) + "|"]
+    for method in methods:
+        cells = []
+        for each in sets:
+            mine = [r for r in records if (r["set"], r["method"]) == (each, method)]
+            values = [r[name] for r in mine if name in r]
+            mean = sum(values) / len(values) if values else None
+            cells.append(benchmark.shown(mean, name))
+            if 0 < len(values) < benchmark.N_SEEDS:
+                cells[-1] += " †"
+        lines.append(f"| {method} | " + " | ".join(cells) + " |")
+    note = "Mean over three seeds; † over fewer. A dash: not run."
+    return "\n".join(lines) + f"\n\n{note}\n"
+
+
+def module_at(path: Path) -> ModuleType:
+    """Return a script as a module."""
+    specification = importlib.util.spec_from_file_location(path.stem, path)
+    assert specification is not None and specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
 
 
 def refreshed(text: str) -> str:

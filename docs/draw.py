@@ -1,0 +1,104 @@
+"""Draw the pictures of the README and the guides that no command of histreg draws.
+
+    python docs/draw.py
+
+What they show is computed here, by the code that stands beside them: the README's
+first block, and examples/forecaster.py.
+"""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+import torch
+
+from histreg import Histogram
+
+ROOT = Path(__file__).parents[1]
+IMAGES = ROOT / "docs" / "images"
+BLUE, ORANGE = "#0068a8", "#c75a00"
+
+
+def first_block(page: Path) -> str:
+    """Return the first block of Python of a page."""
+    found = re.search(r"^```python\n(.*?)^```", page.read_text(), re.M | re.S)
+    assert found is not None
+    return found[1]
+
+
+def draw_table(known: dict[str, Any]) -> None:
+    """Draw intervals of test rows and three of the distributions."""
+    y = np.asarray(known["y_test"])
+    lower, upper, d = known["lower"], known["upper"], known["distribution"]
+    order = np.argsort(d.mean.numpy())
+    inside = ((lower <= y) & (y <= upper))[order]
+    figure, axes = plt.subplot_mosaic(
+        "AAB;AAC;AAD", figsize=(10, 4.2), layout="constrained"
+    )
+    left, places = axes["A"], np.arange(len(y))
+    left.vlines(places, lower[order], upper[order], color=BLUE, alpha=0.35, lw=3)
+    left.plot(places, d.mean.numpy()[order], color=BLUE, label="mean")
+    for held, marker, label in ((True, "o", "truth"), (False, "x", "truth, outside")):
+        which = inside == held
+        left.plot(
+            places[which], y[order][which], marker, color=ORANGE, ms=4, label=label
+        )
+    left.set(
+        xlabel="test rows, by predicted mean",
+        ylabel="disease progression",
+        title=f"90 % intervals hold {100 * inside.mean():.0f} % of {len(y)} test rows",
+    )
+    left.legend(loc="upper left")
+    bins = d.bins
+    for name, share in zip("BCD", (0.1, 0.5, 0.9), strict=True):
+        i = order[int(share * len(y))]
+        ax = axes[name]
+        ax.stairs(d.probs[i] / bins.widths, bins.borders, fill=True, alpha=0.45)
+        ax.axvline(d.mean[i].item(), color=BLUE, ls="--")
+        ax.axvline(y[i], color=ORANGE)
+        above = d.prob(200.0, float("inf"))[i].item()
+        ax.set(yticks=[], xlim=(bins.low, bins.high))
+        ax.set_title(f"P(y > 200) = {above:.2f}", fontsize=9)
+    axes["D"].set_xlabel("y: density, mean (dashed), truth")
+    figure.savefig(IMAGES / "table.png", dpi=100)
+
+
+def draw_forecasts(known: dict[str, Any]) -> None:
+    """Draw two windows of the series, and the fans of what comes next."""
+    d: Histogram = known["d"]
+    x, y, test = known["x"], known["y"], known["test"]
+    figure, axes = plt.subplots(
+        1, 2, figsize=(10, 3.2), sharey=True, layout="constrained"
+    )
+    past, ahead = torch.arange(-23, 1), torch.arange(1, 13)
+    for ax, i in zip(axes, (100, 112), strict=True):
+        for coverage, alpha in ((0.9, 0.25), (0.5, 0.35)):
+            lower, upper = d[i].interval(coverage)
+            label = f"{100 * coverage:.0f} % interval"
+            ax.fill_between(
+                ahead, lower, upper, color=BLUE, alpha=alpha, lw=0, label=label
+            )
+        ax.plot(ahead, d[i].median, color=BLUE, label="median")
+        ax.plot(past, x[test][i], color="black", lw=1, label="seen")
+        ax.plot(ahead, y[test][i], "o", color=ORANGE, ms=4, label="truth")
+        ax.set(xlabel="hours from now")
+    figure.legend(
+        *axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=5
+    )
+    figure.savefig(IMAGES / "forecaster.png", dpi=100)
+
+
+if __name__ == "__main__":
+    torch.manual_seed(0)
+    known: dict[str, Any] = {}
+    exec(compile(first_block(ROOT / "README.md"), "README.md", "exec"), known)
+    draw_table(known)
+    draw_forecasts(runpy.run_path(str(ROOT / "examples" / "forecaster.py")))

@@ -1,0 +1,94 @@
+"""The pages of docs: their code runs, and what they show is so."""
+
+from pathlib import Path
+
+import pytest
+import torch
+import typer
+
+from histreg import Bins, theory
+from histreg.study_cli import app as study_app
+from tests.pages import DOCS, ROOT, blocks, script
+
+MIGRATING = "docs/migrating_from_hl_gauss_pytorch.md"
+
+
+def run_in_one_session(parts: list[str], monkeypatch, folder: Path) -> None:
+    monkeypatch.chdir(folder)
+    torch.manual_seed(0)
+    known: dict = {}
+    for i, block in enumerate(parts):
+        exec(compile(block, f"block {i + 1}", "exec"), known)
+
+
+@pytest.mark.parametrize("page", [page for page in DOCS if blocks(page, "python")])
+def test_the_code_of_a_page_runs_from_top_to_bottom(
+    page, capsys, tmp_path, monkeypatch
+):
+    run_in_one_session(blocks(page, "python"), monkeypatch, tmp_path)
+    capsys.readouterr()
+
+
+def test_what_is_said_of_hl_gauss_pytorch_is_so(tmp_path, monkeypatch):
+    pytest.importorskip("hl_gauss_pytorch")  # make bench installs it
+    run_in_one_session(blocks(MIGRATING, "py|python"), monkeypatch, tmp_path)
+
+
+def test_the_pages_have_blocks_to_run():
+    assert sum(len(blocks(page, "python")) for page in DOCS) >= 25
+
+
+def test_the_table_in_the_guide_is_what_explain_prints():
+    bins = Bins.around(0.0, 100.0)
+    y = torch.linspace(0, 100, 1000)
+    printed = str(theory.explain(bins, sigma=2 * bins.width, y=y))
+    shown = blocks("docs/choosing_bins_and_sigma.md", "text")[0].strip()
+    # Numbers that are rounding noise differ between machines; words do not.
+    assert [line[:34] for line in shown.splitlines()] == [
+        line[:34] for line in printed.splitlines()
+    ]
+    assert shown.splitlines()[3:] == printed.splitlines()[3:]
+
+
+def test_the_study_s_guide_shows_every_command_and_option():
+    text = (ROOT / "docs" / "guide_study.md").read_text()
+    for name, command in typer.main.get_command(study_app).commands.items():
+        assert f"| `{name}" in text
+        for parameter in command.params:
+            for option in parameter.opts:
+                assert not option.startswith("--") or option in text, option
+
+
+@pytest.mark.parametrize(
+    ("name", "n_blocks"),
+    [
+        ("paper", 11),
+        ("analysis", 9),
+        ("forecasts", 2),
+        ("claims", 2),
+        ("choosing_bins_and_sigma", 4),
+        ("comparison", 4),
+        ("regressor", 5),
+    ],
+)
+def test_pages_have_tables_of_records(name, n_blocks):
+    page = (ROOT / "docs" / f"{name}.md").read_text()
+    assert page.count("<!-- end -->") >= n_blocks
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in DOCS if "<!-- end -->" in (ROOT / page).read_text()]
+)
+def test_what_pages_say_of_the_records_is_what_the_records_say(page):
+    text = (ROOT / page).read_text()
+    assert script("refresh.py").refreshed(text) == text
+
+
+def test_the_reference_is_what_the_docstrings_say():
+    assert script("api.py").page() == (ROOT / "docs" / "api.md").read_text()
+
+
+def test_the_index_has_every_page():
+    index = (ROOT / "docs" / "README.md").read_text()
+    for page in DOCS:
+        assert f"]({Path(page).name})" in index or page == "docs/README.md", page
