@@ -390,6 +390,7 @@ def scores(found: Prediction, y: np.ndarray) -> dict[str, float]:
     else:
         return result
     for c, (lower, upper) in intervals.items():
+        result[f"above_{50 + 50 * c:g}"] = float((y > upper).mean())
         result[f"coverage_{100 * c:g}"] = float(((lower <= y) & (y <= upper)).mean())
         result[f"width_{100 * c:g}"] = float((upper - lower).mean())
     return result
@@ -453,14 +454,20 @@ def commit() -> str:
 
 
 def records(
-    name: str, method: str, seed: int, rows: str, data: Path
+    name: str,
+    read: Callable[[Path], tuple[np.ndarray, np.ndarray]],
+    method: str,
+    predict: Callable[..., Prediction],
+    seed: int,
+    rows: str,
+    data: Path,
 ) -> list[dict[str, Any]]:
     """Run a method on a set, and return all there is to know about it."""
-    X, y = SMOOTHING_SETS[name](data)
+    X, y = read(data)
     learnt, tested = rows_of(len(y), seed, rows)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of peers about their convergence
-        found = METHODS[method](X[learnt], y[learnt], X[tested], seed)
+        found = predict(X[learnt], y[learnt], X[tested], seed)
     packages = ["histreg", "torch", "scikit-learn", "numpy"]
     known = {
         "set": name,
@@ -481,13 +488,18 @@ def records(
     ]
 
 
-def main() -> None:
+def main(
+    sets: dict[str, Callable[[Path], tuple[np.ndarray, np.ndarray]]],
+    methods: dict[str, Callable[..., Prediction]],
+    about: str,
+) -> None:
     """Run what is missing, or print the table of what is there."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=about.split("\n")[0])
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--sets", nargs="*", default=list(DATA_SETS))
-    usual = [method for method in METHODS if method not in CHOICES]
-    parser.add_argument("--methods", nargs="*", default=usual)
+    usual = [name for name in sets if name in DATA_SETS or sets is not SMOOTHING_SETS]
+    parser.add_argument("--sets", nargs="*", choices=sets, default=usual)
+    usual = [method for method in methods if method not in CHOICES]
+    parser.add_argument("--methods", nargs="*", choices=methods, default=usual)
     parser.add_argument("--seeds", nargs="*", type=int, default=list(range(N_SEEDS)))
     parser.add_argument("--rows", choices=("test", "development"), default="test")
     parser.add_argument("--table", action="store_true", help="only print the table")
@@ -508,7 +520,8 @@ def main() -> None:
     ]
     missing = [run for run in wanted if run not in have]
     for i, run in enumerate(missing, start=1):
-        lines = records(*run, data)
+        name, method, seed, rows = run
+        lines = records(name, sets[name], method, methods[method], seed, rows, data)
         with arguments.out.open("a") as file:
             file.write("".join(json.dumps(line) + "\n" for line in lines))
         found = lines[0]
@@ -565,4 +578,4 @@ def shown(value: float | None, column: str) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    main(SMOOTHING_SETS, METHODS, __doc__)
