@@ -205,8 +205,8 @@ class ValuePair:
     def errors(self, metric: str) -> dict[int, tuple[float, float]]:
         """Return the errors of l2 and HL-Gauss by seed, of those that both have.
 
-        Of a seed both must have seen the same file: files of any length will do, so
-        that a store may have records of a short one beside those of a long one.
+        Of a seed both must have seen the same actions, which may have been recorded
+        anew.
         """
         l2, hl = self.l2.by_seed(), self.hl.by_seed()
         both = {seed: (l2[seed].outcome, hl[seed].outcome) for seed in l2 if seed in hl}

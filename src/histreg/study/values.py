@@ -24,6 +24,7 @@ from histreg.study.trainer import Checkpoint
 
 N_FRAMES = 250_000
 """Of the files that are easily had; the full ones have forty times as many."""
+CHANGEABLE = ("n_frames", "epochs", "learning_rate", "batch_size")
 S_A_FRAME = 1.3e-3
 """Seconds of one busy core to train on a frame, with its part of replay and test."""
 COVERAGES = (0.8, 0.9)
@@ -48,6 +49,9 @@ class ValueRun(Run):
     target : {"arrival", "textbook"}
         Whether the return of a state begins with the reward of the action that led to
         it, as the authors have it, or with that of the action after it.
+    n_frames : int
+        Of the file, from its first on. What a longer file has besides is left alone,
+        so that a record of few frames is never taken for one of many.
     epochs : int
         Passes over the states, each in an order of its own, wholly shuffled.
     learning_rate : float
@@ -61,13 +65,14 @@ class ValueRun(Run):
     method: L2 | L1 | HLGauss
     seed: int
     target: str = "arrival"
+    n_frames: int = N_FRAMES
     epochs: int = 1
     learning_rate: float = 1e-4
     batch_size: int = 32
 
     def __post_init__(self) -> None:
         check_choice("target", self.target, TARGETS)
-        for name in ("epochs", "batch_size"):
+        for name in ("n_frames", "epochs", "batch_size"):
             check_count(name, getattr(self, name), at_least=1)
         check_positive("learning_rate", self.learning_rate)
 
@@ -103,8 +108,8 @@ class ValueRun(Run):
         told = [] if self.target == "arrival" else [f"{self.target} target"]
         usual = ValueRun(self.dataset, self.method, self.seed)
         told += [
-            f"{name.replace('_', ' ')} {getattr(self, name):g}"
-            for name in ("epochs", "learning_rate", "batch_size")
+            f"{name.removeprefix('n_').replace('_', ' ')} {getattr(self, name):,}"
+            for name in CHANGEABLE
             if getattr(self, name) != getattr(usual, name)
         ]
         return told
@@ -117,7 +122,7 @@ class ValueRun(Run):
     @property
     def expected_s(self) -> float:
         """By the number of frames, alike for all games, which keeps them in a row."""
-        return self.epochs * N_FRAMES * S_A_FRAME
+        return self.epochs * self.n_frames * S_A_FRAME
 
     @classmethod
     def compute(cls, runs: Sequence[ValueRun], workplace: Workplace) -> list[Outcome]:
@@ -134,7 +139,10 @@ def _computed(
     run: ValueRun, workplace: Workplace, checkpoint: Checkpoint | None
 ) -> Outcome:
     replay = replay_of(
-        game(run.dataset), workplace.data_dir, report=lambda: workplace.report(0.0)
+        game(run.dataset),
+        workplace.data_dir,
+        n_frames=run.n_frames,
+        report=lambda: workplace.report(0.0),
     )
     parts = parts_of(game(run.dataset).title, replay, run.target)
     training = _Training(run, parts, checkpoint)
