@@ -1,7 +1,6 @@
 """Value runs on a toy game."""
 
 import json
-import math
 from dataclasses import replace
 from functools import partial
 
@@ -17,7 +16,7 @@ from histreg.study.states import parts_of
 from histreg.study.store import Store
 from histreg.study.streams import stream
 from histreg.study.values import ValueRun
-from tests.study.made_up import Alone, Memory
+from tests.study.made_up import Alone, Keeping, Memory
 from tests.study.toy_game import GAME, Toy, recorded, written
 
 HL = HLGauss(2.0, padding_in_bins=8.0)
@@ -52,21 +51,6 @@ def computed(run, workplace=None):
 
 def toy_parts(target="arrival"):
     return parts_of("Toy", replay_of(GAME, emulator_of=Toy), target)
-
-
-class Keeping(Alone):
-    """A workplace with a checkpoint, which may be left at any report."""
-
-    def __init__(self, checkpoint, stop_after=math.inf):
-        super().__init__()
-        self.checkpoints = [checkpoint]
-        self.left = stop_after
-
-    def report(self, share):
-        self.left -= 1
-        if self.left < 0:
-            raise InterruptedError
-        super().report(share)
 
 
 @BOTH
