@@ -46,13 +46,14 @@ def replays(records: Sequence[Record]) -> Figure:
             (spans[n_test:], TINT, "train"),
         ):
             ax.broken_barh(some, (row - 0.35, 0.7), facecolors=colour, label=part)
-        ends = [
-            stop
-            for stop, is_over in zip(curves["stop"], curves["is over"], strict=True)
-            if is_over
-        ]
-        said = "the game was over"
-        ax.vlines(ends, row - 0.42, row + 0.42, color=BLACK, lw=0.5, label=said)
+        ends = list(zip(curves["stop"], curves["is over"], strict=True))
+        over = [stop for stop, is_over in ends if is_over]
+        late = [stop for stop, is_over in ends[:-1] if not is_over]
+        for places, colour, lw, said in (
+            (over, BLACK, 0.5, "the game was over"),
+            (late, ORANGE, 1.5, "its time was over"),
+        ):
+            ax.vlines(places, row - 0.42, row + 0.42, color=colour, lw=lw, label=said)
     ax.set_yticks(range(len(shown)), list(shown), fontsize=8)
     ax.set_ylim(len(shown) - 0.4, -0.6)
     ax.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))

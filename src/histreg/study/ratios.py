@@ -116,9 +116,10 @@ class Ratios:
 
     @property
     def p_wilcoxon(self) -> float:
-        """Of Wilcoxon's signed-rank test, two-sided; exact of 50 games or fewer.
+        """Of Wilcoxon's signed-rank test, two-sided.
 
-        Games without a difference do not take part; 1 if there are no others.
+        Exact of 50 games or fewer, if no two have the same size. Games without a
+        difference do not take part; 1 if there are no others.
         """
         moved = [each for each in self.logs if each]
         return float(stats.wilcoxon(moved).pvalue) if moved else 1.0
