@@ -4,7 +4,7 @@
 
 A block between ``<!-- table NAME OPTIONS -->`` and ``<!-- end -->`` becomes what
 ``histreg study table NAME OPTIONS --format markdown --store results/study`` prints; one
-after ``<!-- claims OPTIONS -->`` likewise.
+after ``<!-- claims OPTIONS -->`` likewise. A table without records says so.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 from histreg.cli import app
 
 RECORDS = Path(__file__).parents[1] / "results" / "study"
+NOTHING = "must have records, got none yet"
 BLOCK = re.compile(r"(<!-- ((?:table|claims)\b.*?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -27,6 +28,8 @@ def printed(command: str) -> str:
     arguments = ["study", *shlex.split(command)]
     arguments += ["--format", "markdown", "--store", str(RECORDS)]
     result = CliRunner().invoke(app, arguments)
+    if result.exit_code and NOTHING in result.output:
+        return f"Not run yet: `histreg study run {arguments[2]}`.\n"
     if result.exit_code:
         raise ValueError(f"{command}: {result.output}")
     return result.stdout

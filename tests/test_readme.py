@@ -20,7 +20,7 @@ PAGES = [
     "CONTRIBUTING.md",
     *(
         f"docs/{name}.md"
-        for name in ("study", "paper", "analysis", "forecasts", "claims")
+        for name in ("study", "paper", "analysis", "forecasts", "values", "claims")
     ),
 ]
 
@@ -90,7 +90,7 @@ def test_the_study_s_guide_shows_every_command_and_option():
 
 @pytest.mark.parametrize(
     ("name", "n_blocks"),
-    [("paper", 11), ("analysis", 9), ("forecasts", 2), ("claims", 2)],
+    [("paper", 11), ("analysis", 9), ("forecasts", 2), ("values", 4), ("claims", 2)],
 )
 def test_what_pages_say_of_the_study_is_what_the_records_say(name, n_blocks):
     page = (ROOT / "docs" / f"{name}.md").read_text()
