@@ -6,7 +6,8 @@ A block between ``<!-- table NAME OPTIONS -->`` and ``<!-- end -->`` becomes wha
 ``histreg study table NAME OPTIONS --format markdown --store results/study`` prints; one
 after ``<!-- claims OPTIONS -->`` likewise. ``<!-- peers SET -->`` becomes the table of
 a data set that ``benchmarks/regressor.py`` prints of results/regressor.jsonl, and
-``<!-- peers NUMBER -->`` one number of it, such as ``crps``, for all data sets.
+``<!-- peers NUMBER -->`` one number of it, such as ``crps``, for all data sets. A table
+without records says so.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from histreg.cli import app
 
 ROOT = Path(__file__).parents[1]
 RECORDS = ROOT / "results" / "study"
+NOTHING = "must have records, got none yet"
 PEERS = ROOT / "results" / "regressor.jsonl"
 BLOCK = re.compile(
     r"(<!-- ((?:table|claims|peers)\b.*?) -->\n).*?(<!-- end -->)", re.DOTALL
@@ -38,6 +40,8 @@ def printed(command: str) -> str:
     arguments = ["study", *shlex.split(command)]
     arguments += ["--format", "markdown", "--store", str(RECORDS)]
     result = CliRunner().invoke(app, arguments)
+    if result.exit_code and NOTHING in result.output:
+        return f"Not run yet: `histreg study run {arguments[2]}`.\n"
     if result.exit_code:
         raise ValueError(f"{command}: {result.output}")
     return result.stdout

@@ -222,7 +222,7 @@ def test_a_dry_run_of_values_says_how_long_and_which_games_are_not_here(place):
     assert "56 runs to compute, about 2.5 h with 2 processes" in printed
     assert "not here, to be downloaded if possible: AirRaid, Asteroids" in printed
     few = study("run", "values", "--datasets", "Pong", "--dry-run", "--jobs", "1")
-    assert "4 runs to compute, about 22 min with 1 processes" in few
+    assert "4 runs to compute, about 22 min with 1 process," in few
     assert list(place.iterdir()) == []
 
 
@@ -444,7 +444,7 @@ def test_ctrl_c_leaves_a_study_that_goes_on(place):
     finally:
         process.kill()
     assert process.returncode == 130, errors
-    assert "1 runs finished" in printed
+    assert "1 run finished" in printed
     assert "stopped; the same command goes on from here" in errors
     assert "Traceback" not in errors
     (place / "b.open").touch()

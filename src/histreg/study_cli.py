@@ -164,7 +164,7 @@ def run(
     console = Console()
     n_missing = sum(map(len, stacks))
     n_stopped = sum(records.checkpoint(run).epoch > 0 for s in stacks for run in s)
-    told = f"{len(runs)} runs, {len(runs) - n_missing} done already"
+    told = f"{_counted(len(runs), 'run')}, {len(runs) - n_missing} done already"
     told += f", {n_stopped} go on from checkpoints" if n_stopped else ""
     console.print(told)
     if dry_run:
@@ -190,7 +190,7 @@ def run(
             )
     except KeyboardInterrupt:  # pressed again while the first is being answered
         leave(STOPPED, INTERRUPTED)
-    summed = [f"{summary.finished} runs finished"]
+    summed = [f"{_counted(summary.finished, 'run')} finished"]
     if summary.failed:
         summed.append(f"{summary.failed} failed")
     if summary.elsewhere:
@@ -531,7 +531,8 @@ def _import(modules: list[str] | None) -> None:
 
 def _tell_missing(n: int, name: str) -> None:
     if n:
-        print(f"histreg: {n} runs of {name} have no record yet", file=sys.stderr)
+        told = f"{_counted(n, 'run')} of {name} without a record yet"
+        print(f"histreg: {told}", file=sys.stderr)
 
 
 def _print_reasons(console: Console, states: Iterable[State]) -> None:
@@ -566,9 +567,10 @@ def _print_plan(
     console.print(shown)
     total = pace * sum(map(runner.expected_s, stacks)) / n_jobs
     basis = "the records that are there" if known else "a machine with two cores"
+    n_runs = _counted(sum(map(len, stacks)), "run")
+    workers = _counted(n_jobs, "process", "processes")
     console.print(
-        f"{sum(map(len, stacks))} runs to compute, about {_duration(total)} with "
-        f"{n_jobs} processes, by {basis}"
+        f"{n_runs} to compute, about {_duration(total)} with {workers}, by {basis}"
     )
 
 
@@ -584,6 +586,11 @@ def _print_absent(
     ]
     if absent:
         console.print(f"not here, to be downloaded if possible: {', '.join(absent)}")
+
+
+def _counted(n: int, one: str, many: str = "") -> str:
+    """Return a number of things in words."""
+    return f"{n} {one if n == 1 else many or one + 's'}"
 
 
 def _duration(seconds: float) -> str:
@@ -621,7 +628,7 @@ def _display(
 
         def show(now: runner.Situation) -> None:
             share = now.done_s / now.total_s if now.total_s else 1.0
-            told = f"{now.n_finished} of {now.n_runs} runs"
+            told = f"{now.n_finished} of {_counted(now.n_runs, 'run')}"
             told += f", {now.n_failed} failed" if now.n_failed else ""
             total.update(
                 whole_task,
@@ -647,7 +654,7 @@ def _lines(console: Console, started: float) -> Callable[[runner.Situation], Non
         last = time.monotonic()
         share = now.done_s / now.total_s if now.total_s else 1.0
         console.print(
-            f"{now.n_finished} of {now.n_runs} runs, {share:.0%}"
+            f"{now.n_finished} of {_counted(now.n_runs, 'run')}, {share:.0%}"
             f"  {_left(share, last - started)}"
         )
 

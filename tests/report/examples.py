@@ -218,6 +218,28 @@ def values(errors=None, **changes):
     ]
 
 
+REPLAYS = [
+    record_of(
+        Measurement("replays", name),
+        {
+            "frames": 1000,
+            "episodes": 3,
+            "resets after the end": 1,
+            "resets at the time limit": 1,
+            "rewarded share": 0.0625,
+            "least return": -1.5,
+            "mean return": 1234.5,
+            "largest return": 20_000,
+            "train episodes": 2,
+            "test episodes": 1,
+            "train states": 600,
+            "test states": 300,
+            **score,
+        },
+        {"start": [0, 302, 700], "stop": [301, 700, 1000], "is over": [1, 0, 0]},
+    )
+    for name, score in (("Alien", {"mean score": 1234.5}), ("Pong", {}))
+]
 RECORDS = {
     "sines": [sine_record(), sine_record("HL-Gauss", rate=1e-2, fit=[0.0, 1.0, 0.0])],
     "sines-reduced": [sine_record()],
@@ -252,6 +274,7 @@ RECORDS = {
         naive_record("ETTh1"),
         *forecasts("ETTh1", "GRU", subtracts_last=True),
     ],
+    "replays": REPLAYS,
     "values": values(),
     "values-textbook": values(target="textbook"),
 }

@@ -5,6 +5,8 @@ import pytest
 
 from histreg.report.study_figures import figure_of
 from histreg.study.catalogue import FORECAST_HL
+from histreg.study.datasets import SERIES
+from histreg.study.forecasters import BODIES
 from histreg.study.methods import L2
 from tests.report.examples import FAN, NUMBERS, RECORDS, forecasts
 from tests.report.reading import axes_of, data_of, lines_of
@@ -79,6 +81,19 @@ def test_each_series_and_model_has_a_row_of_windows():
     assert heights[0] == heights[1] > heights[2] == heights[3] > heights[4]
 
 
+def test_many_models_have_one_window_each_on_a_page():
+    places = [(name, body) for name in SERIES for body in BODIES]
+    records = [each for place in places for each in forecasts(*place)]
+    figure = figure_of("forecasts", records)
+    assert [ax.get_title() for ax in figure.axes] == [
+        f"{name}, {body}, window 12" for name, body in places
+    ]
+    # A series a row, so that its models are beside each other.
+    rows = [ax.get_subplotspec().rowspan.start for ax in figure.axes]
+    assert rows == [row for row in range(4) for _ in range(4)]
+    assert figure.get_figheight() < 11
+
+
 def test_forecasts_of_change_say_so():
     axes = axes_of("forecasts-of-change", RECORDS["forecasts-of-change"])
     assert [ax.get_title() for ax in axes] == [
@@ -96,7 +111,7 @@ def test_forecasts_of_change_do_not_replace_the_others_of_their_model():
 def test_titles_do_not_run_into_each_other():
     records = forecasts("ETTh1", "Transformer", subtracts_last=True, epochs=2)
     figure = figure_of("forecasts", records)
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     first, second = (ax.title.get_window_extent() for ax in figure.axes)
     assert first.x1 < second.x0
 

@@ -23,6 +23,18 @@ def names_of(ax):
     return {text.get_text(): tuple(text.xy) for text in ax.texts}
 
 
+def test_episodes_lie_along_the_file_and_those_that_ended_have_a_mark():
+    (ax,) = axes_of("replays", RECORDS["replays"])
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["Alien", "Pong"]
+    test, train, over, late = ax.collections[:4]
+    assert (test.get_label(), train.get_label()) == ("test", "train")
+    across = [
+        [tuple(path.get_extents().intervalx) for path in each.get_paths()]
+        for each in (test, train, over, late)
+    ]
+    assert across == [[(0, 301)], [(302, 700), (700, 1000)], [(301, 301)], [(700, 700)]]
+
+
 def test_a_dot_is_a_game_with_its_seeds_beside_it():
     mae, rmse, _ = axes_of("values", RECORDS["values"])
     assert dots_of(mae, "a game") == [(0.01, 0.0125), (0.03, 0.015), (0.06, 0.015)]

@@ -17,6 +17,17 @@ def both(records, name="values", **options):
     return games, over
 
 
+def test_a_replay_tells_how_it_kept_step_and_what_there_is_to_learn_from():
+    (table,) = tables_of("replays", RECORDS["replays"])
+    found = rows(table)
+    assert found["Alien"] == (
+        *("1,000", "2 of 2", "1", "1,234.5", "6.25 %", "-1.5", "1234", "2e+04"),
+        *("1 of 3", "300", "600"),
+    )
+    # Without an episode that was played to its end there is no score.
+    assert found["Pong"][3] == ""
+
+
 def test_a_game_has_both_losses_their_ratios_and_what_learns_nothing():
     games, _ = both(RECORDS["values"])
     assert games.title == "Values of games"

@@ -1,6 +1,7 @@
 """Records that nobody computed, for tests of what is made from records."""
 
 import json
+import math
 from collections.abc import Mapping
 
 from histreg.study.forecasts import ForecastRun
@@ -42,6 +43,21 @@ class Memory:
     def save(self, tensors, notes):
         notes = json.loads(json.dumps(notes))
         self.kept = {k: v.clone() for k, v in tensors.items()}, notes
+
+
+class Keeping(Alone):
+    """A workplace with a checkpoint, which may be left at any report."""
+
+    def __init__(self, checkpoint, stop_after=math.inf):
+        super().__init__()
+        self.checkpoints = [checkpoint]
+        self.left = stop_after
+
+    def report(self, share):
+        self.left -= 1
+        if self.left < 0:
+            raise InterruptedError
+        super().report(share)
 
 
 def record_of(run, metrics=(), curves=(), diverged_at=None):

@@ -17,7 +17,7 @@ from histreg.study.forecasts import ForecastRun, ForecastTraining, Histograms, N
 from histreg.study.methods import L2, HLGauss
 from histreg.study.streams import seed_of, stream
 from histreg.study.windows import windows_of
-from tests.study.made_up import Alone, Memory
+from tests.study.made_up import Alone, Keeping, Memory
 
 HL = HLGauss(2.0, n_bins=20, padding_in_bins=3.0)
 SMALL = {"n_inputs": 8, "n_steps": 4, "batch_size": 16, "epochs": 3}
@@ -54,21 +54,6 @@ def run_of(method, architecture="Linear", **changes):
 def computed(run, workplace=None):
     (outcome,) = ForecastRun.compute([run], workplace or Alone())
     return outcome
-
-
-class Keeping(Alone):
-    """A workplace with a checkpoint, which may be left in the middle of an epoch."""
-
-    def __init__(self, checkpoint, stop_after=math.inf):
-        super().__init__()
-        self.checkpoints = [checkpoint]
-        self.left = stop_after
-
-    def report(self, share):
-        self.left -= 1
-        if self.left < 0:
-            raise InterruptedError
-        super().report(share)
 
 
 @BOTH

@@ -1,7 +1,6 @@
 """Value runs on a toy game."""
 
 import json
-import math
 from dataclasses import replace
 from functools import partial
 
@@ -17,7 +16,7 @@ from histreg.study.states import parts_of
 from histreg.study.store import Store
 from histreg.study.streams import stream
 from histreg.study.values import ValueRun
-from tests.study.made_up import Alone, Memory
+from tests.study.made_up import Alone, Keeping, Memory
 from tests.study.toy_game import GAME, Toy, recorded, written
 
 HL = HLGauss(2.0, padding_in_bins=8.0)
@@ -42,7 +41,7 @@ def toy(tmp_path, monkeypatch):
 
 
 def run_of(method, **changes):
-    return replace(ValueRun("toy", method, 1), **changes)
+    return replace(ValueRun("toy", method, 1, n_frames=N_BYTES), **changes)
 
 
 def computed(run, workplace=None):
@@ -52,21 +51,6 @@ def computed(run, workplace=None):
 
 def toy_parts(target="arrival"):
     return parts_of("Toy", replay_of(GAME, emulator_of=Toy), target)
-
-
-class Keeping(Alone):
-    """A workplace with a checkpoint, which may be left at any report."""
-
-    def __init__(self, checkpoint, stop_after=math.inf):
-        super().__init__()
-        self.checkpoints = [checkpoint]
-        self.left = stop_after
-
-    def report(self, share):
-        self.left -= 1
-        if self.left < 0:
-            raise InterruptedError
-        super().report(share)
 
 
 @BOTH
@@ -146,8 +130,24 @@ def test_shares_grow_to_the_whole():
     assert place.shares[-1] == pytest.approx(1.0)
 
 
+def test_a_longer_file_makes_no_difference_and_a_shorter_one_is_refused(tmp_path):
+    whole = computed(run_of(L2()))
+    written(tmp_path, recorded(2 * N_BYTES))
+    of_longer = computed(run_of(L2()))
+    assert of_longer.metrics == whole.metrics
+    assert of_longer.data_sha256 == whole.data_sha256
+    written(tmp_path, recorded(N_BYTES - 1))
+    with pytest.raises(ValueError, match="of Toy must have 300 frames, got 299"):
+        computed(run_of(L2()))
+
+
+def test_the_number_of_frames_is_part_of_the_key():
+    keys = {run_of(L2(), n_frames=n).key for n in (N_BYTES, 250_000, 10_000_000)}
+    assert len(keys) == 3
+
+
 def test_a_replay_out_of_step_is_not_trained_on(tmp_path):
-    content = recorded(N_BYTES)
+    content = recorded(N_BYTES + 1)
     written(tmp_path, content[:5] + content[6:])
     with pytest.raises(OutOfStepError, match="the replay of Toy"):
         computed(run_of(L2()))
@@ -161,7 +161,7 @@ def test_a_record_is_kept_and_its_data_told(tmp_path):
     assert work(str(store.root), (run,), None).finished == (run.key,)
     found = store.find(run)
     assert isinstance(found, Record)
-    assert found.outcome.data_sha256 == GAME.actions().sha256
+    assert found.outcome.data_sha256 == GAME.actions(n_frames=N_BYTES).sha256
 
 
 def test_runs_of_one_game_come_in_a_row(tmp_path):
@@ -186,6 +186,8 @@ def test_labels_tell_what_differs():
     run = ValueRun("Pong", HL, 3, target="textbook", learning_rate=1e-3)
     assert run.label == "Pong, HL-Gauss, seed 3, textbook target, learning rate 0.001"
     assert run.changes == ["textbook target", "learning rate 0.001"]
+    longer = ValueRun("Pong", L2(), 3, n_frames=10_000_000)
+    assert longer.changes == ["frames 10,000,000"]
     assert ValueRun("Pong", L2(), 3).changes == []
 
 
@@ -199,6 +201,7 @@ def test_a_run_moves_to_another_game():
     ("changes", "problem"),
     [
         ({"epochs": 0}, "epochs must be a whole number of at least 1"),
+        ({"n_frames": 0}, "n_frames must be a whole number of at least 1"),
         ({"target": "td"}, "target must be one of 'arrival', 'textbook'"),
         ({"learning_rate": 0.0}, "learning_rate must be finite and positive"),
     ],

@@ -19,12 +19,15 @@ FANS = (
     ("0.25", "0.75", "#6fa8cb"),
 )
 """Lower and upper quantile, and a tint of blue: opaque, so that the legend has it."""
+MOST_ROWS = 4
+"""Of drawings; where there are more models than that, each has one drawing."""
 
 
 def forecasts(records: Sequence[Record]) -> Figure:
     """Return some windows of each series and model: history, truth, fan, l2's line.
 
-    Of the seed whose forecasts are kept; a row of drawings for each series and model.
+    Of the seed whose forecasts are kept; a row of drawings for each series and model,
+    or, where that would be more than a page, the middle window of each.
     """
     by_place: dict[tuple[str, str], dict[str, Record]] = {}
     for record in records:
@@ -39,21 +42,24 @@ def forecasts(records: Sequence[Record]) -> Figure:
         for found in by_place.values()
         for each in found.values()
     )
-    figure, axes = panels(len(by_place) * n_windows, n_windows, height=2.3)
-    for i, ((model, changes), found) in enumerate(by_place.items()):
-        row = axes[i * n_windows : (i + 1) * n_windows]
-        for j, ax in enumerate(row):
-            shown = {
-                method: record.outcome.curves["forecasts"][j]
-                for method, record in found.items()
-            }
-            number = next(iter(shown.values()))["window"]
-            _draw_window(ax, shown)
-            # The changes have a line of their own, or titles run into each other.
-            title = f"{model}, window {number}\n{changes}".rstrip()
-            ax.set_title(title, fontsize=9)
-        row[0].set_ylabel("standardised OT")
-    for ax in axes[-n_windows:]:
+    has_row = len(by_place) <= MOST_ROWS
+    windows = range(n_windows) if has_row else [n_windows // 2]
+    drawn = [(*place, found, j) for place, found in by_place.items() for j in windows]
+    n_columns = n_windows if has_row else MOST_ROWS
+    figure, axes = panels(len(drawn), n_columns, height=2.3)
+    for ax, (model, changes, found, j) in zip(axes, drawn, strict=True):
+        shown = {
+            method: record.outcome.curves["forecasts"][j]
+            for method, record in found.items()
+        }
+        number = next(iter(shown.values()))["window"]
+        _draw_window(ax, shown)
+        # The changes have a line of their own, or titles run into each other.
+        title = f"{model}, window {number}\n{changes}".rstrip()
+        ax.set_title(title, fontsize=9)
+    for ax in axes[::n_columns]:
+        ax.set_ylabel("standardised OT")
+    for ax in axes[-n_columns:]:
         ax.set_xlabel("moments ahead")
     add_legend(figure)
     return figure

@@ -51,6 +51,7 @@ FIGURES: dict[str, Callable[[Sequence[Record]], Figure]] = {
     "rates": sweep_figures.rates,
     "forecasts": forecast_figures.forecasts,
     "forecasts-of-change": forecast_figures.forecasts,
+    "replays": value_figures.replays,
     "values": value_figures.values,
     "values-textbook": value_figures.values,
     "targets": measurement_figures.targets,

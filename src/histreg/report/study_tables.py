@@ -90,6 +90,7 @@ TABLES: dict[str, Tables] = {
     "rates": error_tables.rates,
     "forecasts": forecast_tables.forecasts("forecasts"),
     "forecasts-of-change": forecast_tables.forecasts("forecasts-of-change"),
+    "replays": value_tables.replays,
     "values": value_tables.values("values"),
     "values-textbook": value_tables.values("values-textbook"),
     "targets": measurement_tables.targets,

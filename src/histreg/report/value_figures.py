@@ -1,4 +1,4 @@
-"""Figures of the values of games: HL-Gauss against l2, and ours against the paper's."""
+"""Figures of games: their episodes, HL-Gauss against l2, and ours against the paper."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import StrMethodFormatter
 
 from histreg.report.figures import BLUE, GREY, ORANGE
 from histreg.report.panels import BLACK, add_legend, name_points, panels, set_log
 from histreg.report.value_tables import ERRORS, in_paper
+from histreg.study.measurements import Measurement
 from histreg.study.ratios import (
     ValuePair,
     ratios_of,
@@ -18,7 +20,47 @@ from histreg.study.ratios import (
 )
 from histreg.study.runs import Record
 
+TINT = "#a3c7de"
 ROOM = 2.0  # beside the least and the largest error, as a factor: for names
+
+
+def replays(records: Sequence[Record]) -> Figure:
+    """Return the episodes along the file of each game, those of the test darker."""
+    shown = {
+        each.run.dataset: each.outcome
+        for each in records
+        if isinstance(each.run, Measurement)
+    }
+    size = (9.0, 0.9 + 0.28 * len(shown))
+    figure = Figure(figsize=size, layout="constrained")
+    ax = figure.subplots()
+    for row, outcome in enumerate(shown.values()):
+        curves = outcome.curves
+        spans = [
+            (start, stop - start)
+            for start, stop in zip(curves["start"], curves["stop"], strict=True)
+        ]
+        n_test = int(outcome.metrics["test episodes"])
+        for some, colour, part in (
+            (spans[:n_test], BLUE, "test"),
+            (spans[n_test:], TINT, "train"),
+        ):
+            ax.broken_barh(some, (row - 0.35, 0.7), facecolors=colour, label=part)
+        ends = list(zip(curves["stop"], curves["is over"], strict=True))
+        over = [stop for stop, is_over in ends if is_over]
+        late = [stop for stop, is_over in ends[:-1] if not is_over]
+        for places, colour, lw, said in (
+            (over, BLACK, 0.5, "the game was over"),
+            (late, ORANGE, 1.5, "its time was over"),
+        ):
+            ax.vlines(places, row - 0.42, row + 0.42, color=colour, lw=lw, label=said)
+    ax.set_yticks(range(len(shown)), list(shown), fontsize=8)
+    ax.set_ylim(len(shown) - 0.4, -0.6)
+    ax.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    ax.set_xlabel("frames of the file")
+    ax.margins(x=0)
+    add_legend(figure)
+    return figure
 
 
 def values(records: Sequence[Record]) -> Figure:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from histreg.report.error_tables import Tables, seeds_of
 from histreg.report.printed import PrintedTable
 from histreg.study.catalogue import EXPERIMENTS
+from histreg.study.measurements import Measurement
 from histreg.study.paper import published_log_ratios
 from histreg.study.ratios import (
     Ratios,
@@ -38,6 +39,47 @@ def values(name: str) -> Tables:
         return [games, _over_games(title, pairs)] if pairs else [games]
 
     return tables
+
+
+def replays(records: Sequence[Record], metrics: Sequence[str]) -> list[PrintedTable]:  # noqa: ARG001
+    """Return how each game kept step with its file, and what it has to learn from."""
+    rows = []
+    for record in records:
+        if not isinstance(record.run, Measurement):
+            continue
+        told = record.outcome.metrics
+        score = told.get("mean score")
+        in_step = told["resets after the end"] + told["resets at the time limit"]
+        rows.append(
+            (
+                record.run.dataset,
+                f"{told['frames']:,.0f}",
+                f"{in_step:.0f} of {told['episodes'] - 1:.0f}",
+                f"{told['resets at the time limit']:.0f}",
+                "" if score is None else f"{score:,.6g}",
+                f"{100 * told['rewarded share']:.2f} %",
+                f"{told['least return']:.4g}",
+                f"{told['mean return']:.4g}",
+                f"{told['largest return']:.4g}",
+                f"{told['test episodes']:.0f} of {told['episodes']:.0f}",
+                f"{told['test states']:,.0f}",
+                f"{told['train states']:,.0f}",
+            )
+        )
+    header = (
+        *("game", "frames", "in step", "time limit", "mean score", "rewarded"),
+        *("least return", "mean return", "largest return"),
+        *("test episodes", "test states", "train states"),
+    )
+    notes = [
+        "In step: resets of the file, after the first, that came one action after the "
+        "end of the replayed game, or at the time limit. A game with any other is "
+        "refused, and has no row.",
+        "Score: of the episodes that were played to the end. Rewarded: frames with a "
+        "reward. Returns are discounted by 0.98 a frame, the reward on arriving "
+        "included, over all states.",
+    ]
+    return [PrintedTable(EXPERIMENTS["replays"].title, header, rows, notes)]
 
 
 def in_paper(pair: ValuePair) -> float | None:

@@ -402,6 +402,14 @@ EXPERIMENTS = {
             ),
         ),
         Experiment(
+            "replays",
+            "Replays of games",
+            "not in it; the data of Figure 11",
+            "Do the games, replayed, end wherever their files begin anew, and what is "
+            "there to learn from them?",
+            tuple(Measurement("replays", name) for name in VALUE_GAMES),
+        ),
+        Experiment(
             "values",
             "Values of games",
             "Figure 11",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import platform
 import subprocess
-from importlib.metadata import version
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from typing import Any
 @functools.cache
 def environment() -> dict[str, Any]:
     """Return versions, the kind of machine, and the commit if there is one."""
-    return {
+    told = {
         "histreg": version("histreg"),
         "torch": version("torch"),
         "numpy": version("numpy"),
@@ -22,6 +23,9 @@ def environment() -> dict[str, Any]:
         "machine": platform.machine(),
         "commit": _commit(),
     }
+    with suppress(PackageNotFoundError):  # it comes with an extra
+        told["ale-py"] = version("ale-py")  # by which games of Atari are replayed
+    return told
 
 
 def _commit() -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -13,7 +13,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from histreg import metrics
 from histreg._checks import check_choice, check_count
 from histreg.bins import Bins
 from histreg.distribution import Histogram
@@ -21,9 +20,15 @@ from histreg.heads import HistogramHead
 from histreg.losses import HistogramLoss
 from histreg.study.datasets import series
 from histreg.study.forecasters import BODIES
-from histreg.study.methods import L2, HLGauss, method_of
-from histreg.study.runs import Outcome, Run, Workplace
-from histreg.study.streams import seed_of, stream
+from histreg.study.methods import L2, HLGauss
+from histreg.study.network_runs import (
+    NetworkRun,
+    NetworkTraining,
+    spread_scores,
+    under,
+)
+from histreg.study.runs import Outcome, Workplace
+from histreg.study.streams import seed_of
 from histreg.study.trainer import Checkpoint
 from histreg.study.windows import Windows, windows_of
 
@@ -31,7 +36,6 @@ S_A_WINDOW = {"Linear": 8e-4, "LSTM": 9.5e-3, "GRU": 9.5e-3, "Transformer": 1.3e
 """Seconds of one busy core for one window of an epoch."""
 COUNTS = ("epochs", "patience", "batch_size", "n_inputs", "n_steps")
 RATES = ("learning_rate", "weight_decay")
-COVERAGES = (0.8, 0.9)
 QUANTILES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 N_SHOWN = 3  # windows whose forecasts are kept, of the first seed
 SHOWN_SEED = 1
@@ -39,7 +43,7 @@ ROWS_AT_ONCE = 256  # windows that are judged together
 
 
 @dataclass(frozen=True)
-class ForecastRun(Run):
+class ForecastRun(NetworkRun):
     """A sequence model with a head for numbers or for histograms, on a series.
 
     Parameters
@@ -66,6 +70,7 @@ class ForecastRun(Run):
     """
 
     kind: ClassVar[str] = "forecast"
+    numbers: ClassVar[tuple[str, ...]] = COUNTS + RATES
 
     dataset: str
     architecture: str
@@ -85,20 +90,9 @@ class ForecastRun(Run):
         for name in COUNTS:
             check_count(name, getattr(self, name), at_least=1)
 
-    @classmethod
-    def from_json(cls, description: Mapping[str, Any]) -> ForecastRun:
-        """Return the run that `to_json` described."""
-        known = {k: v for k, v in description.items() if k != "kind"}
-        known["method"] = method_of(known["method"])
-        return cls(**known)
-
     def moved_to(self, dataset: str) -> ForecastRun:
         """Return the same on another series."""
         return replace(self, dataset=series(dataset).name)
-
-    def for_epochs(self, epochs: int) -> ForecastRun:
-        """Return the same with another number of epochs, at most."""
-        return replace(self, epochs=epochs)
 
     @property
     def folder(self) -> tuple[str, ...]:
@@ -115,13 +109,7 @@ class ForecastRun(Run):
     def changes(self) -> list[str]:
         """What differs from the protocol, in words."""
         told = ["last value subtracted"] if self.subtracts_last else []
-        usual = ForecastRun(self.dataset, self.architecture, self.method, self.seed)
-        told += [
-            f"{name.replace('_', ' ')} {getattr(self, name):g}"
-            for name in COUNTS + RATES
-            if getattr(self, name) != getattr(usual, name)
-        ]
-        return told
+        return told + self.changed_numbers
 
     @property
     def stack(self) -> tuple[object, ...]:
@@ -134,17 +122,19 @@ class ForecastRun(Run):
         n_windows = 12 * series(self.dataset).rows_a_month
         return 0.7 * self.epochs * n_windows * S_A_WINDOW[self.architecture]
 
-    @classmethod
-    def compute(
-        cls, runs: Sequence[ForecastRun], workplace: Workplace
-    ) -> list[Outcome]:
-        """Train and judge each."""
-        kept: Sequence[Checkpoint | None] = workplace.checkpoints
-        kept = kept or [None] * len(runs)
-        return [
-            _computed(run, workplace, checkpoint)
-            for run, checkpoint in zip(runs, kept, strict=True)
-        ]
+    def trained(self, workplace: Workplace, checkpoint: Checkpoint | None) -> Outcome:
+        """Train and judge the forecaster."""
+        facts = series(self.dataset)
+        table = facts.load(workplace.data_dir)
+        parts = windows_of(facts, table, self.n_inputs, self.n_steps)
+        with torch.random.fork_rng(devices=[]):
+            training = ForecastTraining(self, parts, checkpoint)
+            diverged_at = training.run_all(workplace)
+        if diverged_at is not None:
+            return Outcome({}, training.curves, diverged_at, table.sha256)
+        found, curves = training.judged(parts["test"])
+        told = {"epochs": training.epoch, "best epoch": training.best_epoch}
+        return Outcome(found | told, curves | training.curves, data_sha256=table.sha256)
 
 
 class Objective(ABC):
@@ -227,24 +217,8 @@ class Forecaster(nn.Module):
         return outputs
 
 
-def _computed(
-    run: ForecastRun, workplace: Workplace, checkpoint: Checkpoint | None
-) -> Outcome:
-    facts = series(run.dataset)
-    table = facts.load(workplace.data_dir)
-    parts = windows_of(facts, table, run.n_inputs, run.n_steps)
-    with torch.random.fork_rng(devices=[]):
-        training = ForecastTraining(run, parts, checkpoint)
-        diverged_at = training.run_all(workplace)
-    if diverged_at is not None:
-        return Outcome({}, training.curves, diverged_at, table.sha256)
-    found, curves = training.judged(parts["test"])
-    told = {"epochs": training.epoch, "best epoch": training.best_epoch}
-    return Outcome(found | told, curves | training.curves, data_sha256=table.sha256)
-
-
-class ForecastTraining:
-    """A forecaster in training; where it is can be kept after any batch."""
+class ForecastTraining(NetworkTraining):
+    """A forecaster in training."""
 
     def __init__(
         self,
@@ -252,29 +226,27 @@ class ForecastTraining:
         parts: Mapping[str, Windows],
         checkpoint: Checkpoint | None,
     ) -> None:
-        self.run, self.parts, self.checkpoint = run, parts, checkpoint
+        self.run, self.parts = run, parts
         self.objective = _objective(run, parts["train"])
         torch.manual_seed(seed_of(run.seed, "body", run.architecture))
         body = BODIES[run.architecture](parts["train"].values.shape[1], run.n_inputs)
         torch.manual_seed(seed_of(run.seed, "head", run.architecture))
         head = self.objective.head(int(body.n_features))  # type: ignore[arg-type]
-        self.network = Forecaster(body, head, subtracts_last=run.subtracts_last)
-        self.optimizer = torch.optim.AdamW(
-            self.network.parameters(),
+        network = Forecaster(body, head, subtracts_last=run.subtracts_last)
+        optimizer = torch.optim.AdamW(
+            network.parameters(),
             lr=run.learning_rate,
             weight_decay=run.weight_decay,
             fused=True,
         )
-        self.epoch, self.batch, self.total = 0, 0, 0.0  # done; the loss of this epoch
+        super().__init__(
+            network, optimizer, checkpoint, seed=run.seed, batch_size=run.batch_size
+        )
+        self.total = 0.0  # of the losses of this epoch
         self.best_epoch, self.best_loss = 0, math.inf
         self.best = copy.deepcopy(self.network.state_dict())
         self.curves: dict[str, list[float]] = {"train loss": [], "validation loss": []}
-        self._restore()
-
-    @property
-    def n_batches(self) -> int:
-        """Of an epoch."""
-        return -(-len(self.parts["train"]) // self.run.batch_size)
+        self.restore()
 
     def run_all(self, workplace: Workplace) -> int | None:
         """Train to the end, and put the best weights back.
@@ -284,54 +256,40 @@ class ForecastTraining:
         int or None
             The epoch in which the loss left the finite numbers.
         """
-        run = self.run
+        run, n = self.run, len(self.parts["train"])
+
+        def report(done: float) -> None:
+            workplace.report(done / run.epochs)
+
         while self.epoch < run.epochs and self.epoch - self.best_epoch < run.patience:
-            if not self._train_epoch(workplace):
+            if not self.train_epoch(n, report):
                 return self.epoch + 1
-            self.epoch, self.batch = self.epoch + 1, 0
             self._compare()
         self.network.load_state_dict(self.best)
         return None
 
-    def _train_epoch(self, workplace: Workplace) -> bool:
-        """Train the rest of an epoch; return whether the loss stayed finite."""
-        run, train = self.run, self.parts["train"]
-        order = torch.randperm(
-            len(train), generator=stream(run.seed, "order", self.epoch + 1)
-        ).split(run.batch_size)
-        self.network.train()
-        for index in order[self.batch :]:
-            self.total += self.step(index)
-            if not math.isfinite(self.total):
-                return False
-            self.batch += 1
-            if self.checkpoint is not None and self.checkpoint.is_due():
-                self.checkpoint.save(*self._state())
-            share = (self.epoch + self.batch / self.n_batches) / run.epochs
-            workplace.report(share)
-        return True
-
-    def step(self, index: Tensor) -> float:
-        """Take one step of the optimiser on some windows; return their loss."""
+    def loss(self, index: Tensor) -> Tensor:
+        """Return the mean loss of some windows."""
         run, train = self.run, self.parts["train"]
         # Of its own for each batch, so that one can go on from any.
         torch.manual_seed(seed_of(run.seed, "dropout", self.epoch + 1, self.batch))
         outputs = self.network(train.inputs(index))
-        loss = self.objective.loss(outputs, _targets(run, train, index))
-        self.optimizer.zero_grad()
-        loss.backward()
-        self.optimizer.step()
-        return loss.item()
+        return self.objective.loss(outputs, _targets(run, train, index))
+
+    def note(self, loss: float) -> None:
+        """Add up the losses of an epoch."""
+        self.total += loss
 
     def _compare(self) -> None:
         """Judge the network after an epoch, and keep it if it is the best."""
-        self.curves["train loss"].append(self.total / self.n_batches)
+        n_batches = -(-len(self.parts["train"]) // self.batch_size)
+        self.curves["train loss"].append(self.total / n_batches)
         self.total = 0.0
         rows = self.parts["validation"]
         losses = [
             self.objective.loss(outputs, _targets(self.run, rows, some)).item()
             * len(outputs)
-            for some, outputs in self._outputs(rows)
+            for some, outputs in self.outputs(rows, ROWS_AT_ONCE)
         ]
         loss = math.fsum(losses) / len(rows)
         self.curves["validation loss"].append(loss)
@@ -340,27 +298,17 @@ class ForecastTraining:
             self.best = copy.deepcopy(self.network.state_dict())
 
     @torch.no_grad()
-    def _outputs(self, rows: Windows) -> Iterator[tuple[slice, Tensor]]:
-        self.network.eval()
-        for start in range(0, len(rows), ROWS_AT_ONCE):
-            some = slice(start, min(start + ROWS_AT_ONCE, len(rows)))
-            yield some, self.network(rows.inputs(some))
-
-    @torch.no_grad()
     def judged(self, rows: Windows) -> tuple[dict[str, float], dict[str, Any]]:
         """Return the metrics on a part, and the error of each step ahead."""
         run = self.run
         sums: dict[str, Tensor] = {}
-        for some, outputs in self._outputs(rows):
+        for some, outputs in self.outputs(rows, ROWS_AT_ONCE):
             y = _targets(run, rows, some).double()
             error = self.objective.predict(outputs).double() - y
             found = {"MSE": error.square(), "MAE": error.abs()}
             spread = self.objective.distribution(outputs)
             if spread is not None:
-                found["CRPS"] = metrics.crps(spread, y)
-                for level in COVERAGES:
-                    low, high = spread.interval(level)
-                    found[f"coverage {level:g}"] = ((low <= y) & (y <= high)).double()
+                found |= spread_scores(spread, y)
             for name, each in found.items():
                 total = each.double().sum(dim=0)  # (n_steps,)
                 sums[name] = sums[name] + total if name in sums else total
@@ -393,35 +341,18 @@ class ForecastTraining:
             }
         return told
 
-    def _state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        tensors = {f"now.{k}": v for k, v in self.network.state_dict().items()}
-        tensors |= {f"best.{k}": v for k, v in self.best.items()}
-        for i, state in self.optimizer.state_dict()["state"].items():
-            tensors |= {f"adam.{i}.{k}": v for k, v in state.items()}
-        notes = {
-            "epoch": self.epoch + 1,  # that it is in, so that it is told from none
-            "batch": self.batch,
+    def notes(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """Return the best weights, and how it went."""
+        return {f"best.{k}": v for k, v in self.best.items()}, {
             "total": self.total,
             "best_epoch": self.best_epoch,
             "best_loss": self.best_loss if self.best_epoch else None,
             "curves": self.curves,
         }
-        return {k: v.contiguous() for k, v in tensors.items()}, notes
 
-    def _restore(self) -> None:
-        found = None if self.checkpoint is None else self.checkpoint.load()
-        if found is None:
-            return
-        tensors, notes = found
-        self.network.load_state_dict(_under("now", tensors))
-        self.best = _under("best", tensors)
-        state = self.optimizer.state_dict()
-        by_parameter: dict[int, dict[str, Tensor]] = {}
-        for name, value in _under("adam", tensors).items():
-            i, _, key = name.partition(".")
-            by_parameter.setdefault(int(i), {})[key] = value
-        self.optimizer.load_state_dict({**state, "state": by_parameter})
-        self.epoch, self.batch = notes["epoch"] - 1, notes["batch"]
+    def take(self, tensors: dict[str, Tensor], notes: dict[str, Any]) -> None:
+        """Go on from what `notes` told."""
+        self.best = under("best", tensors)
         self.total, self.curves = notes["total"], notes["curves"]
         self.best_epoch = notes["best_epoch"]
         self.best_loss = math.inf if not self.best_epoch else notes["best_loss"]
@@ -438,12 +369,6 @@ def _targets(run: ForecastRun, rows: Windows, index: Tensor | slice) -> Tensor:
     """Return what is forecast of some windows: y, or its distance from the last."""
     y = rows.targets(index)
     return y - rows.last(index) if run.subtracts_last else y
-
-
-def _under(folder: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return the tensors whose names begin with a word, without it."""
-    start = f"{folder}."
-    return {k.removeprefix(start): v for k, v in tensors.items() if k.startswith(start)}
 
 
 def _some(n: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""Measurements: experiments without training, of targets and of formulas."""
+"""Measurements: experiments without training, of targets, formulas and replays."""
 
 from __future__ import annotations
 
@@ -6,22 +6,27 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from histreg import targets, theory
 from histreg._checks import check_choice
 from histreg.bins import Bins
-from histreg.study.datasets import dataset, series
+from histreg.study.datasets import dataset, game, series
 from histreg.study.methods import HLGauss, HLOneBin
+from histreg.study.replays import replay_of
 from histreg.study.runs import Outcome, Run, Workplace
+from histreg.study.states import parts_of, returns_of
 from histreg.study.theorems import theorems
+from histreg.study.values import N_FRAMES
 from histreg.study.windows import windows_of
 
 SIGMAS_IN_BINS = tuple(2.0**power for power in range(-6, 5))
 N_BARS = 30
 N_SEEN, N_AHEAD = 96, 96  # moments, as forecasters see and forecast
 N_DISCRETIZED, N_TRUNCATED = 10_001, 100_001  # places of y in Figure 13
+EXPECTED_S = {"bias": 30.0, "replays": 50.0}  # of a core; of others, a few
 
 
 @dataclass(frozen=True)
@@ -70,8 +75,8 @@ class Measurement(Run):
 
     @property
     def expected_s(self) -> float:
-        """A few seconds, mostly of reading, but for the simulation."""
-        return 30.0 if self.what == "bias" else 3.0
+        """A few seconds, mostly of reading, but for what is simulated or played."""
+        return EXPECTED_S.get(self.what, 3.0)
 
     @classmethod
     def compute(
@@ -248,11 +253,61 @@ def naive_forecasts(name: str, workplace: Workplace) -> Outcome:
     return Outcome(told, data_sha256=table.sha256)
 
 
+def replay_facts(name: str, workplace: Workplace) -> Outcome:
+    """Return how the replay of a game kept step with its file, and what it shows.
+
+    Of the frames that value runs see. A replay that loses step is an error, which tells
+    the frame, so that who is told of here never did.
+    """
+    title = game(name).title
+    replay = replay_of(
+        game(name),
+        workplace.data_dir,
+        n_frames=N_FRAMES,
+        report=lambda: workplace.report(0.0),
+    )
+    parts = parts_of(title, replay)
+    episodes = replay.episodes
+    places = torch.cat([parts.train.places, parts.test.places]).numpy()
+    returns = returns_of(replay)[places]
+    scores = [
+        float(replay.rewards[each.start : each.stop].sum())
+        for each in episodes
+        if each.is_over
+    ]
+    # What follows each but the last is a reset, and thereby seen to be in its place.
+    followed = [each.is_over for each in episodes[:-1]]
+    told = {
+        "frames": len(replay.rewards),
+        "episodes": len(episodes),
+        "resets after the end": sum(followed),
+        "resets at the time limit": len(followed) - sum(followed),
+        "rewarded share": np.count_nonzero(replay.rewards) / len(replay.rewards),
+        "least return": returns.min(),
+        "mean return": returns.mean(),
+        "largest return": returns.max(),
+        "train episodes": parts.n_episodes - parts.n_test_episodes,
+        "test episodes": parts.n_test_episodes,
+        "train states": len(parts.train),
+        "test states": len(parts.test),
+    }
+    if scores:
+        told["mean score"] = sum(scores) / len(scores)
+    curves = {
+        "start": [each.start for each in episodes],
+        "stop": [each.stop for each in episodes],
+        "is over": [int(each.is_over) for each in episodes],
+    }
+    metrics = {what: float(value) for what, value in told.items()}
+    return Outcome(metrics, curves, data_sha256=replay.sha256)
+
+
 MEASUREMENTS: dict[str, Callable[[str, Workplace], Outcome]] = {
     "label-bias": label_bias,
     "targets": target_histogram,
     "bias": bias_simulation,
     "bound": bound_example,
     "naive": naive_forecasts,
+    "replays": replay_facts,
     "theorems": theorems,
 }

@@ -116,9 +116,10 @@ class Ratios:
 
     @property
     def p_wilcoxon(self) -> float:
-        """Of Wilcoxon's signed-rank test, two-sided; exact of 50 games or fewer.
+        """Of Wilcoxon's signed-rank test, two-sided.
 
-        Games without a difference do not take part; 1 if there are no others.
+        Exact of 50 games or fewer, if no two have the same size. Games without a
+        difference do not take part; 1 if there are no others.
         """
         moved = [each for each in self.logs if each]
         return float(stats.wilcoxon(moved).pvalue) if moved else 1.0
@@ -205,8 +206,8 @@ class ValuePair:
     def errors(self, metric: str) -> dict[int, tuple[float, float]]:
         """Return the errors of l2 and HL-Gauss by seed, of those that both have.
 
-        Of a seed both must have seen the same file: files of any length will do, so
-        that a store may have records of a short one beside those of a long one.
+        Of a seed both must have seen the same actions, which may have been recorded
+        anew.
         """
         l2, hl = self.l2.by_seed(), self.hl.by_seed()
         both = {seed: (l2[seed].outcome, hl[seed].outcome) for seed in l2 if seed in hl}

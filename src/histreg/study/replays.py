@@ -67,7 +67,7 @@ class Replay:
         Of each action; 0 for a reset.
     episodes : tuple of Episode
     sha256 : str
-        Of the file of actions.
+        Of the actions.
     """
 
     frames: Frame
@@ -151,6 +151,7 @@ def replay_of(
     game: Game,
     data_dir: str | Path | None = None,
     *,
+    n_frames: int | None = None,
     emulator_of: Callable[[Game], Emulator] = Arcade,
     report: Callable[[], None] = lambda: None,
 ) -> Replay:
@@ -161,6 +162,8 @@ def replay_of(
     game : Game
     data_dir : path, optional
         Where the file of its actions is looked for first.
+    n_frames : int, optional
+        How many of the file, from the first on; all if it is not told.
     emulator_of : callable
     report : callable
         Called now and then; what it raises ends the replay.
@@ -170,9 +173,10 @@ def replay_of(
     OutOfStepError
         In one sentence, with the game and the frame. Nothing is kept then.
     ValueError
-        In one sentence, if the file, the emulator or room on the disk is missing.
+        In one sentence, if the file, the emulator or room on the disk is missing, or
+        the file is too short.
     """
-    actions = game.actions(data_dir)
+    actions = game.actions(data_dir, n_frames)
     emulator = emulator_of(game)
     folder = _folder()
     told = f"{actions.sha256} {emulator.settings}"

@@ -53,6 +53,19 @@ def test_files_are_told_apart_by_their_content(tmp_path):
     assert PONG.actions(with_file(tmp_path, b"Rac")).sha256 != first
 
 
+def test_the_first_frames_are_the_same_of_any_file_that_has_them(tmp_path):
+    short = PONG.actions(with_file(tmp_path, b"Rabc\n"), 4)
+    cut = PONG.actions(with_file(tmp_path, b"RabcRab"), 4)
+    np.testing.assert_array_equal(cut.codes, short.codes)
+    assert cut.sha256 == short.sha256
+    assert cut.sha256 != PONG.actions(tmp_path).sha256
+
+
+def test_a_file_with_fewer_frames_than_are_asked_for_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"of Pong must have 1,000 frames, got 4"):
+        PONG.actions(with_file(tmp_path, b"Rabc\n"), 1000)
+
+
 @pytest.mark.parametrize(
     ("content", "found"),
     [(b"abc", "b'a' at 0"), (b"Rab cd", "b' ' at 3"), (b"RaQ", "b'Q' at 2"), (b"", "")],

@@ -25,7 +25,7 @@ class Actions:
         The place of each action among those that the game knows; `RESETS` where it was
         begun anew, as it is first.
     sha256 : str
-        Of the unpacked file.
+        Of them as the unpacked file has them, the line's end left out.
     """
 
     codes: npt.NDArray[np.int16]
@@ -47,10 +47,27 @@ class Game(Source):
 
     rom: str
 
-    def actions(self, data_dir: str | Path | None = None) -> Actions:
-        """Return what was done; see `Source.content` for where it is looked for."""
-        content = self.content(data_dir)
-        codes = np.frombuffer(content.rstrip(b"\n"), np.uint8).astype(np.int16) - FIRST
+    def actions(
+        self, data_dir: str | Path | None = None, n_frames: int | None = None
+    ) -> Actions:
+        """Return what was done.
+
+        Parameters
+        ----------
+        data_dir : path, optional
+            See `Source.content` for where else the file is looked for.
+        n_frames : int, optional
+            How many, from the first on, so that files of any length that have them
+            give the same; all if it is not told.
+        """
+        content = self.content(data_dir).rstrip(b"\n")
+        if n_frames is not None and len(content) < n_frames:
+            raise ValueError(
+                f"the file of {self.title} must have {n_frames:,} frames, got "
+                f"{len(content):,}"
+            )
+        content = content[:n_frames]
+        codes = np.frombuffer(content, np.uint8).astype(np.int16) - FIRST
         is_reset = codes == RESET - FIRST
         wrong = np.flatnonzero(~is_reset & ((codes < 0) | (codes >= 26)))
         if len(wrong) or not len(codes) or not is_reset[0]:
