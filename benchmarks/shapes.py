@@ -19,7 +19,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from sklearn.model_selection import KFold
+
 import regressor
+from histreg import HistogramRegressor
 from regressor import (
     LEVELS,
     Prediction,
@@ -34,9 +37,6 @@ from regressor import (
     quantile_boosting,
     song,
 )
-from sklearn.model_selection import KFold
-
-from histreg import HistogramRegressor
 
 N_ROWS = 10_000  # of made sets, and at most of those from packages
 

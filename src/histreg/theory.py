@@ -283,7 +283,7 @@ class Explanation:
     widest_bin: float
     discretization_bias: float | None
     """The largest within a bin, from the bins being coarse alone."""
-    truncation_bias: float
+    truncation_bias: float | None
     """The largest at the smallest and largest y inside, from the support ending."""
     mean_label_bias: float
     """Mean absolute bias over all y, everything together, clipping included."""
@@ -407,7 +407,7 @@ def explain(
     check_count("the number of y", y.numel(), at_least=1)
     check_finite("y", y)
     outside = (y < bins.lowest) | (y > bins.highest)
-    truncation = 0.0
+    truncation = None if sigma is None else 0.0
     if sigma is not None and not bool(outside.all()):
         ends = torch.stack([y[~outside].min(), y[~outside].max()])
         at_ends = truncation_bias(ends, low=bins.low, high=bins.high, sigma=sigma)
