@@ -49,3 +49,19 @@ def crps(distribution: Histogram, y: float) -> float:
         integrate.quad(lambda z: (cdf(z) - (z >= y)) ** 2, a, b, epsabs=1e-13)[0]
         for a, b in pairwise(points)
     )
+
+
+def kaplan_meier(y: np.ndarray, censored: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """Return the estimate of P(Y > t) at each t, by the product of its definition.
+
+    Of equal times, events come before what is censored. lifelines 0.30.3 and
+    scikit-survival 0.28.0 find the same (benchmarks/survival.py --check).
+    """
+    events = np.unique(y[~censored])
+    factors = [1 - (y[~censored] == t).sum() / (y >= t).sum() for t in events]
+    return np.array(
+        [
+            np.prod([f for t, f in zip(events, factors, strict=True) if t <= u])
+            for u in at
+        ]
+    )
