@@ -9,9 +9,8 @@ would not converge without. Their predicted curves are read at 500 times.
 Scores on test rows, up to a horizon (the time that a fifth of the set exceeds, at most
 0.95 of the longest): Harrell's C of the predicted mean, or of what a method ranks by;
 `histreg.metrics.censored_crps`, in units of time; and the integrated Brier score of
-scikit-survival, which is the same up to its grid, its division by the length of time,
-and its taking the censoring from training rows. Each run is a line of the results
-file; runs that are there are not repeated.
+scikit-survival, which is the same up to its grid and the length of time it divides by.
+Each run is a line of the results file; runs that are there are not repeated.
 
     python benchmarks/survival.py --out results/survival.jsonl
     python benchmarks/survival.py --out results/survival.jsonl --table
@@ -205,9 +204,7 @@ def horizon_of(lives: Lives) -> float:
     return float(min(np.quantile(lives.y, 0.8), 0.95 * lives.y.max()))
 
 
-def scores(
-    found: Prediction, times: np.ndarray, learnt: Lives, tested: Lives
-) -> dict[str, float]:
+def scores(found: Prediction, times: np.ndarray, tested: Lives) -> dict[str, float]:
     """Return all scores of a prediction at these times, the last the horizon."""
     from sksurv.metrics import integrated_brier_score
     from sksurv.util import Surv
@@ -221,12 +218,8 @@ def scores(
     d = Histogram(Bins(borders), probs=torch.tensor(-np.diff(curve, axis=1)))
     crps = metrics.censored_crps(d, tested.y, tested.censored, horizon=times[-1])
     inside = (times >= tested.y.min()) & (times < tested.y.max())
-    ibs = integrated_brier_score(
-        Surv.from_arrays(~learnt.censored, learnt.y),
-        Surv.from_arrays(~tested.censored, tested.y),
-        survival[:, inside],
-        times[inside],
-    )
+    outcome = Surv.from_arrays(~tested.censored, tested.y)
+    ibs = integrated_brier_score(outcome, outcome, survival[:, inside], times[inside])
     return {
         "concordance": metrics.concordance(found.ranks, tested.y, tested.censored),
         "crps": crps.mean().item(),
@@ -247,7 +240,7 @@ def record(name: str, method: str, seed: int) -> dict[str, Any]:
         warnings.simplefilter("ignore")  # of peers about their convergence
         found = METHODS[method](learnt, tested.X, times, seed)
         elapsed_s = time.perf_counter() - started
-        values = scores(found, times, learnt, tested)
+        values = scores(found, times, tested)
     packages = "histreg torch scikit-learn lifelines scikit-survival pandas numpy"
     return {
         "set": name,
