@@ -1,6 +1,7 @@
 """The pages a newcomer reads: their code runs."""
 
 import importlib.util
+import json
 import re
 from pathlib import Path
 
@@ -20,7 +21,7 @@ PAGES = [
     "CONTRIBUTING.md",
     *(
         f"docs/{name}.md"
-        for name in ("study", "paper", "analysis", "forecasts", "claims")
+        for name in ("study", "paper", "analysis", "forecasts", "claims", "survival")
     ),
 ]
 
@@ -101,6 +102,17 @@ def test_what_pages_say_of_the_study_is_what_the_records_say(name, n_blocks):
     refresh = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(refresh)
     assert refresh.refreshed(page) == page
+
+
+def test_what_the_page_on_survival_shows_is_what_its_records_say():
+    specification = importlib.util.spec_from_file_location(
+        "survival", ROOT / "benchmarks" / "survival.py"
+    )
+    benchmark = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(benchmark)
+    lines = (ROOT / "results" / "survival.jsonl").read_text().splitlines()
+    table = benchmark.table([json.loads(line) for line in lines])
+    assert table in (ROOT / "docs" / "survival.md").read_text()
 
 
 def test_links_to_files_lead_somewhere():
