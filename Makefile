@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo report docs test test-slow check lint types format bench bench-regressor bench-study clean
+.PHONY: demo report docs test test-slow check lint types format bench bench-regressor bench-study bench-survival clean
 
 # The study in small: what needs no data, and the overall table on scikit-learn's
 # diabetes set. Tables are printed, figures written; all of it resumes.
@@ -65,6 +65,19 @@ bench-regressor: $(INSTALLED)
 	mkdir -p build
 	$(BIN)/python benchmarks/regressor.py --out build/regressor.jsonl
 	$(BIN)/python benchmarks/regressor.py --out build/regressor.jsonl --table
+
+# Apart from our environment: lifelines wants an older pandas.
+SURVIVAL := build/survival
+
+bench-survival: $(SURVIVAL)/.installed
+	$(SURVIVAL)/bin/python benchmarks/survival.py --check
+	$(SURVIVAL)/bin/python benchmarks/survival.py --out build/survival.jsonl
+	$(SURVIVAL)/bin/python benchmarks/survival.py --out build/survival.jsonl --table
+
+$(SURVIVAL)/.installed:
+	$(PYTHON) -m venv $(SURVIVAL)
+	$(SURVIVAL)/bin/pip install -q torch==2.13.0 lifelines==0.30.3 scikit-survival==0.28.0 mpmath==1.3.0 -e .
+	touch $@
 
 KERAS := build/keras
 

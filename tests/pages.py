@@ -17,9 +17,9 @@ def blocks(page: str, language: str) -> list[str]:
     return re.findall(rf"^```(?:{language})\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
-def script(name: str) -> ModuleType:
-    """Return a script of docs as a module."""
-    path = ROOT / "docs" / name
+def script(name: str, folder: str = "docs") -> ModuleType:
+    """Return a script as a module."""
+    path = ROOT / folder / name
     specification = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)

@@ -1,6 +1,6 @@
 """Slow and plain references, in float64 or more digits."""
 
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 import mpmath
 import numpy as np
@@ -49,3 +49,65 @@ def crps(distribution: Histogram, y: float) -> float:
         integrate.quad(lambda z: (cdf(z) - (z >= y)) ** 2, a, b, epsabs=1e-13)[0]
         for a, b in pairwise(points)
     )
+
+
+def kaplan_meier(y: np.ndarray, censored: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """Return the estimate of P(Y > t) at each t, by the product of its definition.
+
+    Of equal times, events come before what is censored. lifelines 0.30.3 and
+    scikit-survival 0.28.0 find the same (benchmarks/survival.py --check).
+    """
+    events = np.unique(y[~censored])
+    factors = [1 - (y[~censored] == t).sum() / (y >= t).sum() for t in events]
+    return np.array(
+        [
+            np.prod([f for t, f in zip(events, factors, strict=True) if t <= u])
+            for u in at
+        ]
+    )
+
+
+def concordance(
+    predicted: np.ndarray, y: np.ndarray, censored: np.ndarray
+) -> float | None:
+    """Return Harrell's C pair by pair, None if there is none whose order is known.
+
+    Ties as in lifelines 0.30.3 (benchmarks/survival.py --check).
+    """
+    worth = []
+    for i, j in permutations(range(len(y)), 2):
+        is_first = y[i] < y[j] or (y[i] == y[j] and censored[j])
+        if is_first and not censored[i]:
+            tied = predicted[i] == predicted[j]
+            worth.append(0.5 if tied else float(predicted[i] < predicted[j]))
+    return float(np.mean(worth)) if worth else None
+
+
+def censored_crps(
+    distribution: Histogram, y: np.ndarray, censored: np.ndarray, horizon: float
+) -> list[float]:
+    """Return the integral of each weighted Brier score, by quadrature."""
+    borders = distribution.bins.borders.numpy()
+    points = np.unique(np.concatenate([borders, y, [horizon]]))
+    points = points[points <= horizon]
+
+    def share_left(t: float) -> float:
+        """Return the share that is not censored up to t; events come first."""
+        lost = [u for u in np.unique(y[censored]) if u <= t]
+        there = [(y > u).sum() + (censored & (y == u)).sum() for u in lost]
+        gone = [(censored & (y == u)).sum() for u in lost]
+        return float(np.prod([1 - g / n for g, n in zip(gone, there, strict=True)]))
+
+    total = []
+    for i, cut in enumerate(y):
+        cdf = density(distribution[i]).cdf
+        parts = 0.0
+        for a, b in pairwise(points):
+            if b <= cut:
+                square = integrate.quad(lambda t, f=cdf: f(t) ** 2, a, b)[0]
+                parts += square / share_left((a + b) / 2)
+            elif not censored[i]:
+                square = integrate.quad(lambda t, f=cdf: (1 - f(t)) ** 2, a, b)[0]
+                parts += square / share_left(np.nextafter(cut, -np.inf))
+        total.append(parts)
+    return total

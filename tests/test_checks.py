@@ -46,6 +46,12 @@ def test_a_complaint_names_argument_requirement_and_value(check, sentence):
     assert str(error.value) == sentence
 
 
+def test_numbers_do_not_stand_for_true_and_false():
+    _checks.check_bool("censored", torch.tensor([True]))
+    with pytest.raises(TypeError, match=r"^censored must hold bool, got torch\.uint8$"):
+        _checks.check_bool("censored", torch.ones(1, dtype=torch.uint8))
+
+
 def test_values_are_there_to_read_unless_compiling_or_mapping():
     seen = []
 

@@ -102,6 +102,67 @@ def test_the_model_was_learnt_from_the_right_rows_and_columns(place):
     assert saved["price"].tolist() == test["price"].tolist()
 
 
+def lives(n=300):
+    rng = np.random.default_rng(0)
+    dose = rng.uniform(0, 1, size=n).round(3)
+    life, limit = 20 * np.exp(dose) * rng.weibull(2, size=n), rng.uniform(0, 60, size=n)
+    table = pd.DataFrame({"dose": dose, "months": np.minimum(life, limit).round(2)})
+    return table.assign(alive=limit < life)
+
+
+def test_censored_rows_are_fitted_and_scored_as_such(tmp_path):
+    table = lives()
+    table.to_csv(tmp_path / "lives.csv", index=False)
+    fit = ["fit", "lives.csv", "--target", "months", "--censored", "alive"]
+    shown = histreg(*fit, "--out", "m", "--epochs", "10", cwd=tmp_path).stdout
+    for words in ("60 held-out rows", "concordance", "CRPS up to", "bounds taken for"):
+        assert words in shown
+    model = HistogramRegressor.load(tmp_path / "m")
+    assert list(model.feature_names_in_) == ["dose"]
+    notes = model.notes_
+    assert (notes["n_learnt"], notes["n_calibrated"], notes["n_tested"]) == (240, 0, 60)
+    found = notes["scores"]["histogram"]
+    assert 0.5 < found["concordance"] <= 1 and found["horizon"] < table["months"].max()
+    # The same column in other words, and in Parquet: the same model.
+    table.assign(alive=table["alive"].astype(int)).to_parquet(tmp_path / "l.parquet")
+    fit[1] = "l.parquet"
+    histreg(*fit, "--out", "n", "--epochs", "10", "--no-compare", cwd=tmp_path)
+    again = HistogramRegressor.load(tmp_path / "n")
+    np.testing.assert_array_equal(
+        model.predict(table[["dose"]]), again.predict(table[["dose"]])
+    )
+    assert "concordance" in histreg("inspect", "m", cwd=tmp_path).stdout
+    result = refused(
+        *("report", tmp_path / "m", tmp_path / "lives.csv"),
+        *("--out", tmp_path / "page.html"),
+    )
+    assert result.exit_code == 2
+    assert "may be censored, by column 'alive'" in result.output
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "sentence"),
+    [
+        ({"alive": "perhaps"}, [], "must hold 0 or 1, or true or false, throughout"),
+        ({"alive": 2}, [], "got 2.0 in row 1"),
+        ({"alive": None}, [], "column 'alive' must hold 0 or 1"),
+        ({"alive": True}, [], "two y whose order is known, got none among 60, 60"),
+        ({"alive": True}, ["--holdout", "0"], "must leave targets that are known"),
+        ({}, ["--loss", "l2"], "censored needs loss='histogram'"),
+        ({}, ["--censored", "dead"], "the table must have the column 'dead'"),
+    ],
+)
+def test_a_column_that_does_not_say_what_is_censored_is_refused(
+    change, options, sentence, tmp_path
+):
+    lives().assign(**change).to_csv(tmp_path / "lives.csv", index=False)
+    arguments = ["--target", "months", "--censored", "alive", *options, *QUICK]
+    result = refused("fit", tmp_path / "lives.csv", *arguments, "--out", tmp_path / "m")
+    assert result.exit_code == 2
+    assert sentence in result.output and "Traceback" not in result.output
+    assert not (tmp_path / "m").exists()
+
+
 def test_predict_keeps_rows_and_columns_and_adds_what_was_asked(place):
     new = houses(50).drop(columns="price").sample(frac=1, random_state=0)
     new.insert(0, "comment", "kept, as it is")

@@ -1,5 +1,6 @@
 """The pages of docs: their code runs, and what they show is so."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,12 @@ def test_pages_have_tables_of_records(name, n_blocks):
 def test_what_pages_say_of_the_records_is_what_the_records_say(page):
     text = (ROOT / page).read_text()
     assert script("refresh.py").refreshed(text) == text
+
+
+def test_what_the_page_on_survival_shows_is_what_its_records_say():
+    lines = (ROOT / "results" / "survival.jsonl").read_text().splitlines()
+    table = script("survival.py", "benchmarks").table(list(map(json.loads, lines)))
+    assert table in (ROOT / "docs" / "survival.md").read_text()
 
 
 def test_the_reference_is_what_the_docstrings_say():

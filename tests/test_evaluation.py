@@ -6,8 +6,10 @@ import torch
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from histreg import HistogramRegressor
+from histreg import HistogramRegressor, metrics
 from histreg.evaluation import (
+    censored_scores_of,
+    check_orderable,
     normal_crps,
     parts_of,
     scores_of,
@@ -50,6 +52,27 @@ def test_the_scores_of_a_model_are_those_of_its_predictions():
     with pytest.raises(ValueError, match="one target can be scored, got 2"):
         both = np.stack([y, y], axis=1)
         scores_of(model.fit(X, both), X, both[:, 0])
+
+
+def test_censored_rows_are_scored_up_to_the_time_that_a_fifth_exceed():
+    rng = np.random.default_rng(0)
+    X, life = rng.normal(size=(100, 2)), rng.weibull(2, size=100)
+    y, censored = life.clip(max=1.0), life > 1
+    model = HistogramRegressor((8,), max_iter=3, random_state=0)
+    model.fit(X, y, censored=censored)
+    scores = censored_scores_of(model, X, y, censored)
+    assert scores.horizon == np.quantile(y, 0.8)
+    assert scores.concordance == metrics.concordance(model.predict(X), y, censored)
+    expected = metrics.censored_crps(
+        model.predict_dist(X), y, censored, horizon=scores.horizon
+    )
+    assert scores.crps == pytest.approx(expected.mean().item())
+
+
+def test_rows_whose_order_is_not_known_cannot_be_scored():
+    check_orderable(np.array([1.0, 2.0]), np.array([False, True]))
+    with pytest.raises(ValueError, match="two y whose order is known"):
+        check_orderable(np.array([1.0, 2.0]), np.array([True, False]))
 
 
 def test_parts_are_disjoint_and_complete():

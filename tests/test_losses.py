@@ -18,6 +18,7 @@ from torch.distributions import Categorical, MixtureSameFamily, Normal
 from torch.func import grad, vmap
 
 from histreg import Bins, Histogram, HistogramLoss, losses, targets
+from tests.references import kaplan_meier
 from tests.registries import BINS, HISTOGRAM_LOSSES, LOSS_BINS, LOSSES, case
 
 all_losses = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
@@ -194,6 +195,107 @@ def test_the_other_losses_by_hand(dtype, close):
     close(losses.crps(logits, y, bins), 2 / 3 * (1 / 16) + 2 / 3 * (9 / 16))
 
 
+def test_the_loss_of_a_bound_by_hand(dtype, close):
+    bins = Bins([0.0, 1.0, 3.0, 4.0])
+    logits = torch.tensor([0.1, 0.4, 0.5], dtype=dtype).log()
+    for y, above in (
+        (-1e300, 1.0),
+        (0.0, 1.0),
+        (0.25, 0.075 + 0.9),
+        (1.0, 0.9),
+        (2.5, 0.1 + 0.5),
+        (3.0, 0.5),
+        (3.9, 0.5),  # the last bin stands for all that is greater
+        (4.0, 0.5),
+        (1e300, 0.5),
+    ):
+        y = torch.tensor(y, dtype=torch.float64)
+        close(losses.survival_loss(logits, y, bins), -math.log(above))
+
+
+@pytest.mark.parametrize("bins", BINS.values(), ids=BINS)
+def test_the_loss_of_a_bound_is_that_of_the_distribution(bins, generator):
+    logits = 3 * torch.randn(60, bins.n_bins, generator=generator, dtype=torch.float64)
+    last = bins.borders[-2].item()
+    y = torch.linspace(bins.low, last, 60, dtype=torch.float64)
+    tail = Histogram(bins, logits=logits).prob(y, math.inf)
+    torch.testing.assert_close(losses.survival_loss(logits, y, bins), -tail.log())
+
+
+def test_a_bound_that_is_far_from_all_mass_has_a_finite_loss(dtype):
+    logits = torch.zeros(12, dtype=dtype)
+    logits[0] = 1e4
+    logits.requires_grad_()
+    for y in (2.5, 3.0, 1e30):
+        loss = losses.survival_loss(logits, torch.tensor(y), LOSS_BINS)
+        assert 9990 < loss.item() <= 1e4
+        (gradient,) = torch.autograd.grad(loss, logits)
+        assert gradient[0] == 1 and gradient.sum().abs() < 1e-6 and gradient[-1] < 0
+
+
+def test_gradients_reach_a_bound_also_where_it_is_a_border():
+    bins = Bins([0.0, 1.0, 2.0, 3.0])
+    logits = torch.zeros(3, dtype=torch.float64)
+    y = torch.tensor([-1.0, 0.5, 1.0, 2.0, 2.5], dtype=torch.float64)
+    y.requires_grad_()
+    loss = losses.survival_loss(logits.expand(5, 3), y, bins)
+    (gradient,) = torch.autograd.grad(loss.sum(), y)
+    # Density over tail, h / w / P(Y > y), and none where the bound has no effect.
+    assert gradient.isfinite().all()
+    assert gradient[1].item() == pytest.approx((1 / 3) / (2.5 / 3))
+    assert gradient[0] == 0 and gradient[-1] == 0
+
+
+def kaplan_meier_case(generator, n=400):
+    """Return bins, times of events in their middles and of censoring on borders."""
+    bins = Bins.uniform(0.0, 8.0, 16)
+    rate = torch.full((n,), 0.25, dtype=torch.float64)
+    event = torch.distributions.Exponential(rate).icdf(
+        torch.rand(n, generator=generator, dtype=torch.float64)
+    )
+    limit = 8 * torch.rand(n, generator=generator, dtype=torch.float64)
+    censored = limit < event
+    event = bins.centers[bins.index_of(event)]
+    limit = bins.borders[bins.index_of(limit)]
+    return bins, torch.where(censored, limit, event), censored
+
+
+def test_free_logits_converge_to_the_kaplan_meier_estimator(generator):
+    # One group, no smoothing: the loss is the likelihood whose maximum is that of
+    # Kaplan and Meier (1958), exactly if all that censors lies on borders.
+    bins, y, censored = kaplan_meier_case(generator)
+    assert 0.3 < censored.double().mean() < 0.6
+    loss = HistogramLoss(bins, "one_bin", reduction="none")
+    found = minimise(lambda out, y: loss(out, y, censored=censored), 16, y, steps=2000)
+    survival = Histogram(bins, logits=found).prob(bins.borders, math.inf)
+    expected = kaplan_meier(y.numpy(), censored.numpy(), bins.borders.numpy())
+    np.testing.assert_allclose(survival, expected, atol=1e-4)
+
+
+def test_ignoring_which_are_censored_would_not(generator):
+    bins, y, censored = kaplan_meier_case(generator)
+    expected = kaplan_meier(y.numpy(), censored.numpy(), bins.borders.numpy())
+    found = minimise(HistogramLoss(bins, "one_bin", reduction="none"), 16, y)
+    survival = Histogram(bins, logits=found).prob(bins.borders, math.inf)
+    assert np.abs(survival.numpy() - expected).max() > 0.1
+
+
+def test_censored_exponential_times_have_their_likelihood():
+    # Exponential of rate 1 in bins of 0.05: masses in closed form, and so the loss:
+    # of an event in its bin, of a bound on a border, of one within a bin.
+    bins = Bins.uniform(0.0, 40.0, 800)
+    lower, upper = bins.borders[:-1], bins.borders[1:]
+    mass = torch.exp(-lower) - torch.exp(-upper)
+    y = torch.tensor([0.525, 1.5, 2.525], dtype=torch.float64)
+    censored = torch.tensor([False, True, True])
+    loss = HistogramLoss(bins, "one_bin", reduction="none")
+    found = loss(mass.log().expand(3, 800), y, censored=censored)
+    middle = (math.exp(-2.5) + math.exp(-2.55)) / 2
+    expected = [-math.log(math.exp(-0.5) - math.exp(-0.55)), 1.5, -math.log(middle)]
+    # What lies above 40 is 4e-18 of all.
+    torch.testing.assert_close(found, torch.tensor(expected, dtype=torch.float64))
+
+
 def test_mdn_is_the_likelihood_of_torchs_mixture(generator):
     parameters = torch.randn(7, 3, 4, generator=generator, dtype=torch.float64)
     y = torch.randn(7, generator=generator, dtype=torch.float64)
@@ -351,6 +453,122 @@ def test_the_module_works_where_the_tensors_are_without_being_moved(options):
     value = loss(torch.zeros(3, 12, device="meta"), torch.zeros(3, device="meta"))
     assert value.device.type == "meta"
     assert loss(torch.zeros(3, 12), torch.zeros(3)).isfinite()
+
+
+# --- censored targets, in the module
+
+
+def censored_case(generator, n=9, **options):
+    logits, y = case(generator, n, **options)
+    return logits, y, torch.arange(n) % 3 == 1
+
+
+@all_kinds
+def test_censored_targets_have_the_loss_of_a_bound_and_others_their_own(
+    options, generator
+):
+    logits, y, censored = censored_case(generator, dtype=torch.float32)
+    loss = HistogramLoss(LOSS_BINS, **options, reduction="none")
+    found = loss(logits, y, censored=censored)
+    assert torch.equal(found[~censored], loss(logits, y)[~censored])
+    expected = losses.survival_loss(logits, y, LOSS_BINS)
+    assert torch.equal(found[censored], expected[censored])
+    weight = torch.rand(9, generator=generator) + 0.1
+    mean = HistogramLoss(LOSS_BINS, **options)(logits, y, weight, censored)
+    torch.testing.assert_close(mean, (found * weight).sum() / weight.sum())
+
+
+@all_kinds
+def test_gradients_of_targets_that_are_not_censored_are_as_ever(options, generator):
+    logits, y, censored = censored_case(generator, dtype=torch.float32)
+    logits.requires_grad_()
+    loss = HistogramLoss(LOSS_BINS, **options, reduction="sum")
+    (found,) = torch.autograd.grad(loss(logits, y, censored=censored), logits)
+    (expected,) = torch.autograd.grad(loss(logits, y), logits)
+    assert torch.equal(found[~censored], expected[~censored])
+    assert not torch.equal(found[censored], expected[censored])
+
+
+@all_kinds
+def test_the_module_differentiates_twice_with_censored_targets(options, generator):
+    logits, y, censored = censored_case(generator, 3)
+    loss = HistogramLoss(LOSS_BINS, **options)
+
+    def of(out):
+        return loss(out, y, censored=censored)
+
+    assert gradcheck(of, logits.requires_grad_())
+    assert gradgradcheck(of, logits)
+
+
+@all_kinds
+def test_censored_targets_work_under_vmap_and_func_grad(options, generator):
+    logits, y, censored = censored_case(generator, 6)
+    loss = HistogramLoss(LOSS_BINS, **options)
+    mapped = vmap(grad(lambda out, y, flag: loss(out, y, None, flag)))(
+        logits, y, censored
+    )
+    total = HistogramLoss(LOSS_BINS, **options, reduction="sum")
+    value = total(logits.requires_grad_(), y, censored=censored)
+    (expected,) = torch.autograd.grad(value, logits)
+    torch.testing.assert_close(mapped, expected)
+
+
+@all_kinds
+def test_censored_targets_compile_without_a_graph_break(options, generator):
+    torch.compiler.reset()
+    loss = HistogramLoss(LOSS_BINS, **options)
+    logits, y, censored = censored_case(generator, dtype=torch.float32)
+    logits.requires_grad_()
+    compiled = torch.compile(loss, backend="aot_eager", fullgraph=True)
+    value = compiled(logits, y, censored=censored)
+    expected = loss(logits, y, censored=censored)
+    torch.testing.assert_close(value, expected)
+    (gradient,) = torch.autograd.grad(value, logits)
+    (reference,) = torch.autograd.grad(expected, logits)
+    torch.testing.assert_close(gradient, reference)
+
+
+@all_kinds
+def test_autocast_evaluates_censored_targets_in_float32(options, generator):
+    logits, y, censored = censored_case(generator, dtype=torch.float32)
+    linear = torch.nn.Linear(12, 12)
+    loss = HistogramLoss(LOSS_BINS, **options)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        half = linear(logits)
+        value = loss(half, y, censored=censored)
+    assert half.dtype == torch.bfloat16 and value.dtype == torch.float32
+    torch.testing.assert_close(value, loss(half.float(), y, censored=censored))
+
+
+def test_censored_targets_of_several_columns_have_their_own_bins(generator):
+    columns = [Bins.uniform(0.0, 1.0, 20), Bins.uniform(-500.0, 500.0, 20)]
+    logits = torch.randn(6, 2, 20, generator=generator)
+    y = torch.stack([torch.rand(6), torch.rand(6) * 900 - 450], dim=-1)
+    censored = torch.rand(6, 2, generator=generator) < 0.5
+    found = HistogramLoss(columns, reduction="none")(logits, y, censored=censored)
+    for i, bins in enumerate(columns):
+        alone = HistogramLoss(bins, reduction="none")
+        expected = alone(logits[:, i], y[:, i], censored=censored[:, i])
+        assert torch.equal(found[:, i], expected)
+
+
+def test_a_nan_bound_is_refused_where_it_can_be_seen():
+    loss = HistogramLoss(LOSS_BINS, reduction="none")
+    y, censored = torch.tensor([0.2, math.nan]), torch.tensor([True, True])
+    with pytest.raises(ValueError, match="y must be finite"):
+        loss(torch.zeros(2, 12), y, censored=censored)
+    found = vmap(lambda out, y, flag: loss(out, y, None, flag))(
+        torch.zeros(2, 12), y, censored
+    )
+    assert found.isnan().tolist() == [False, True]
+
+
+def test_flags_that_are_not_bool_are_refused():
+    with pytest.raises(TypeError, match=r"censored must hold bool, got torch\.int64"):
+        HistogramLoss(LOSS_BINS)(
+            torch.zeros(2, 12), torch.zeros(2), censored=torch.tensor([0, 1])
+        )
 
 
 def test_a_callable_gets_y_as_the_choice_for_outside_wants_it():
@@ -619,6 +837,12 @@ def test_a_network_learns_the_line_it_is_shown(generator):
         ),
         (
             lambda b: HistogramLoss(b)(
+                torch.zeros(2, 12), torch.zeros(2), censored=torch.tensor([True])
+            ),
+            r"censored must have shape \(2,\) like y, got shape \(1,\)",
+        ),
+        (
+            lambda b: HistogramLoss(b)(
                 torch.zeros(2, 12), torch.zeros(2), torch.tensor([-1.0, 1.0])
             ),
             "got values from -1 to 1",
@@ -666,10 +890,10 @@ def test_bins_must_be_bins():
             HistogramLoss(wrong)
 
 
-@pytest.mark.parametrize("wrong", [0, 1, 2], ids=["logits", "y", "weight"])
-def test_arrays_are_refused_by_name(wrong):
-    arguments = [torch.zeros(3, 12), torch.zeros(3), torch.ones(3)]
+@pytest.mark.parametrize("name", ["logits", "y", "weight", "censored"])
+def test_arrays_are_refused_by_name(name):
+    arguments = [torch.zeros(3, 12), torch.zeros(3), torch.ones(3), torch.ones(3) > 0]
+    wrong = ["logits", "y", "weight", "censored"].index(name)
     arguments[wrong] = arguments[wrong].numpy()
-    name = ["logits", "y", "weight"][wrong]
     with pytest.raises(TypeError, match=f"{name} must be a Tensor, got ndarray"):
         HistogramLoss(LOSS_BINS)(*arguments)

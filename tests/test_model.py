@@ -50,6 +50,35 @@ def test_the_order_of_rows_does_not_matter(generator):
     np.testing.assert_array_equal(one.y, other.y)
 
 
+def test_flags_of_censored_targets_are_part_of_a_row():
+    """Equal rows with different flags keep apart, in any order and as copies."""
+    numbers = np.array([[1.0], [1.0], [2.0], [1.0]])
+    y = np.array([[5.0], [5.0], [6.0], [5.0]])
+    censored = np.array([[True], [False], [True], [False]])
+    one = sample_of(table_of(numbers), y, np.ones(4), censored)
+    order = np.array([1, 2, 3, 0])
+    other = sample_of(table_of(numbers[order]), y[order], np.ones(4), censored[order])
+    kept = np.array([0, 1, 2])
+    weighted = sample_of(
+        table_of(numbers[kept]), y[kept], np.array([1.0, 2.0, 1.0]), censored[kept]
+    )
+    for sample in (other, weighted):
+        np.testing.assert_array_equal(one.table.numbers, sample.table.numbers)
+        np.testing.assert_array_equal(one.y, sample.y)
+        np.testing.assert_array_equal(one.censored, sample.censored)
+    found = zip(one.y[:, 0], one.censored[:, 0], strict=True)
+    assert sorted(found) == [(5.0, False), (5.0, False), (5.0, True), (6.0, True)]
+
+
+def test_without_a_censored_target_there_are_no_flags():
+    numbers = np.random.default_rng(0).normal(size=(20, 2))
+    y = numbers[:, :1]
+    plain = sample_of(table_of(numbers), y, np.ones(20))
+    none = sample_of(table_of(numbers), y, np.ones(20), np.zeros((20, 1), dtype=bool))
+    assert plain.censored is None and none.censored is None
+    np.testing.assert_array_equal(plain.y, none.y)
+
+
 def test_rows_of_no_weight_are_gone():
     sample = sample_of(
         table_of([[1.0], [2.0]]), np.array([[1.0], [2.0]]), np.array([0.0, 0.3])

@@ -7,6 +7,7 @@ from scipy.stats import norm
 from histreg import Bins, Histogram, losses, targets
 from histreg.objectives import (
     LOSSES,
+    ON_BOUNDS,
     TARGETS,
     NamedTarget,
     center_and_scale,
@@ -77,6 +78,40 @@ def test_the_histogram_loss_is_that_of_the_targets(generator):
         for i, bins in enumerate(BINS)
     ]
     torch.testing.assert_close(goal.loss(outputs, y), sum(parts) / 2)
+
+
+def test_censored_targets_have_the_loss_of_a_bound(generator):
+    y = data(generator)
+    goal = objective("histogram", y)
+    outputs = torch.randn(2, 6, 2, 40, generator=generator)
+    censored = torch.rand(6, 2, generator=generator) < 0.5
+    each = []
+    for i, bins in enumerate(BINS):
+        known = objective_of(
+            "histogram", [bins], *center_and_scale(y[:, [i]]), goal.target_probs
+        ).loss(outputs[:, :, [i]], y[:, [i]])
+        bound = losses.survival_loss(outputs[:, :, i], y[:, i].expand(2, 6), bins)
+        each.append(torch.where(censored[:, i], bound, known))
+    torch.testing.assert_close(goal.loss(outputs, y, censored), sum(each) / 2)
+
+
+@pytest.mark.parametrize("name", [name for name in LOSSES if name not in ON_BOUNDS])
+def test_other_losses_do_not_know_what_to_do_with_a_bound(name, generator):
+    y = data(generator)
+    goal = objective(name, y)
+    with pytest.raises(ValueError, match='censored targets need loss="histogram"'):
+        goal.loss(torch.zeros(1, 6, 2, goal.n_outputs), y, y > 0)
+
+
+def test_the_error_of_a_censored_target_is_what_the_mean_falls_short_of_it():
+    goal = objective_of(
+        "l2", BINS[:1], torch.zeros(1), torch.ones(1, dtype=torch.float64), None
+    )
+    outputs = torch.tensor([[2.0, 2.0, 2.0]]).view(1, 3, 1, 1)  # means of 2
+    y = torch.tensor([[5.0], [5.0], [1.0]], dtype=torch.float64)
+    censored = torch.tensor([[False], [True], [True]])
+    assert goal.error(outputs, y).tolist() == [[3.0, 3.0, 1.0]]
+    assert goal.error(outputs, y, censored).tolist() == [[3.0, 3.0, 0.0]]
 
 
 @pytest.mark.parametrize("name", ["l2", "softmax_mean_l2", "softmax_mean_l1", "crps"])

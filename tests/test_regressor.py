@@ -19,6 +19,7 @@ from torch import nn
 
 from histreg import Bins, HistogramRegressor, conformal, metrics, targets
 from histreg.objectives import LOSSES
+from tests.references import kaplan_meier
 
 SMALL = {"hidden_layer_sizes": (16,), "max_iter": 8, "random_state": 0}
 
@@ -104,6 +105,135 @@ def test_every_target_learns(target):
         target = targets.projected
     model = HistogramRegressor((32,), target=target, max_iter=40, random_state=0)
     assert model.fit(X, y).score(X, y) > 0.8
+
+
+def lives(n=1500, seed=0):
+    """Return X, times, their flags and the times that were cut short, of mean 5."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, size=(n, 2))
+    life = rng.weibull(2.0, size=n) * 5 * np.exp(0.7 * X[:, 0])
+    limit = rng.uniform(0, 12, size=n)
+    return X, np.minimum(life, limit), limit < life, life
+
+
+def test_one_group_has_the_kaplan_meier_estimator():
+    X, y, censored, _ = lives()
+    bins = Bins.uniform(0.0, 12.0, 24)
+    model = HistogramRegressor(
+        (8,),
+        bins=bins,
+        target="one_bin",
+        early_stopping=False,
+        dropout=0.0,
+        weight_decay=0.0,
+        learning_rate_init=1e-2,
+        batch_size=500,
+        max_iter=60,
+        random_state=0,
+    )
+    model.fit(0 * X, y, censored=censored)
+    borders = bins.borders.numpy()[:-2]  # nobody is seen for longer
+    found = [model.predict_proba_above(X[:1], at).item() for at in borders]
+    expected = kaplan_meier(y, censored, borders)
+    # Censoring within bins counts by shares, and steps of Adam do not come to rest.
+    np.testing.assert_allclose(found, expected, atol=0.02)
+    model.fit(0 * X, y)
+    found = [model.predict_proba_above(X[:1], at).item() for at in borders]
+    assert np.abs(found - expected).max() > 0.15
+
+
+def test_times_that_were_cut_short_are_learnt_as_such():
+    X, y, censored, _ = lives()
+    X_new, _, _, life = lives(seed=1)
+    assert 0.3 < censored.mean() < 0.5
+    options = {"hidden_layer_sizes": (32,), "max_iter": 40, "random_state": 0}
+    error = {}
+    for name, flags in {"censored": censored, "ignored": None}.items():
+        model = HistogramRegressor(**options).fit(X, y, censored=flags)
+        error[name] = np.mean(model.predict(X_new, "median") - np.median(life))
+        # The second readout, which predicts, knows of the flags too.
+        alike = [model.predict(X_new).mean()]
+        model.model_.sharp = None
+        alike.append(model.predict(X_new).mean())
+        assert alike[0] == pytest.approx(alike[1], abs=0.3)
+    assert abs(error["censored"]) < 0.5 and error["ignored"] < -0.8
+
+
+def test_no_censored_target_is_as_if_none_were_named():
+    X, y = data()
+    plain = HistogramRegressor(**SMALL).fit(X, y)
+    flags = HistogramRegressor(**SMALL).fit(X, y, censored=np.zeros(200, dtype=bool))
+    np.testing.assert_array_equal(plain.predict(X), flags.predict(X))
+    assert plain.history_["validation_error"] == flags.history_["validation_error"]
+
+
+def test_with_censored_targets_order_has_no_effect_and_weights_are_copies():
+    X, y, censored, _ = lives(120)
+    weight = np.random.default_rng(0).integers(0, 3, size=120)
+    models = [HistogramRegressor(**SMALL, n_estimators=2) for _ in range(2)]
+    models[0].fit(X, y, sample_weight=weight, censored=censored)
+    copies = np.random.default_rng(1).permutation(np.repeat(np.arange(120), weight))
+    models[1].fit(X[copies], y[copies], censored=pd.Series(censored[copies]))
+    np.testing.assert_array_equal(*[model.predict(X) for model in models])
+    np.testing.assert_array_equal(*[model.history_["loss"] for model in models])
+
+
+def test_each_of_several_targets_has_its_own_flags():
+    X, y, censored, life = lives(800)
+    both = np.stack([y, life], axis=1)
+    flags = np.stack([censored, np.zeros_like(censored)], axis=1)
+    options = {"hidden_layer_sizes": (32,), "max_iter": 40, "random_state": 0}
+    model = HistogramRegressor(**options).fit(X, both, censored=flags)
+    short = HistogramRegressor(**options).fit(X, both)
+    means, means_of_short = model.predict(X).mean(axis=0), short.predict(X).mean(axis=0)
+    assert means[0] > means_of_short[0] + 0.8
+    assert means[1] == pytest.approx(means_of_short[1], abs=0.3)
+
+
+def test_rows_that_are_all_censored_move_the_mass_up():
+    X, y, censored, _ = lives(400)
+    model = HistogramRegressor(**SMALL, y_range=(0.0, 12.0))
+    model.partial_fit(X, y, censored=censored)
+    before = model.predict_proba_above(X, 9.0).mean()
+    for _ in range(20):
+        model.partial_fit(X, np.full(400, 9.0), censored=np.ones(400, dtype=bool))
+    assert model.predict_proba_above(X, 9.0).mean() > before + 0.2
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_a_search_gives_each_part_its_own_flags(routing):
+    X, y, censored, _ = lives(150)
+    set_config(enable_metadata_routing=routing)
+    try:
+        model = HistogramRegressor(**SMALL)
+        if routing:
+            model.set_fit_request(censored=True)
+        search = GridSearchCV(model, {"n_bins": [20, 40]}, cv=2)
+        search.fit(X, y, censored=censored)
+    finally:
+        set_config(enable_metadata_routing=False)
+    best = clone(model).set_params(n_bins=search.best_params_["n_bins"])
+    expected = best.fit(X, y, censored=censored).predict(X)
+    np.testing.assert_array_equal(search.predict(X), expected)
+
+
+@pytest.mark.parametrize(
+    ("options", "flags", "sentence"),
+    [
+        ({"loss": "l2"}, [True] + [False] * 4, "censored needs loss='histogram'"),
+        ({"loss": "crps"}, [False] * 5, "got loss='crps'"),
+        ({}, [True] * 4, r"censored must have shape \(5,\) like y, got shape \(4,\)"),
+        ({}, [[True]] * 5, r"got shape \(5, 1\)"),
+        ({}, [0, 1, 0, 1, 0], "censored must hold bool, True where y is a lower bound"),
+        ({}, [True] * 5, "censored must leave targets that are known"),
+    ],
+)
+def test_flags_that_make_no_sense_are_refused(options, flags, sentence):
+    X, y = data(5)
+    model = HistogramRegressor(**SMALL, **options)
+    with pytest.raises(ValueError, match=sentence):
+        model.fit(X, y, censored=flags)
+    assert not hasattr(model, "model_")
 
 
 def test_an_ensemble_is_the_mixture_of_its_networks():

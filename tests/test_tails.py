@@ -8,7 +8,7 @@ import pytest
 import torch
 from scipy import integrate, stats
 
-from histreg import Bins, Histogram, HistogramHead, HistogramLoss, targets
+from histreg import Bins, Histogram, HistogramHead, HistogramLoss, losses, targets
 from histreg.tails import FEWEST, SHARE, Tail, tails_of
 
 INNER = Bins([-3.0, -2.0, -1.5, 0.0, 0.1, 1.0, 4.0, 6.0])
@@ -218,6 +218,25 @@ def test_all_y_of_a_tail_are_its_mean_to_a_target():
         HistogramLoss(bins, "one_bin")(logits, y),
         -(expected.float() * logits.log_softmax(-1)).sum(-1).mean(),
     )
+
+
+@some_bins
+def test_a_lower_bound_has_the_mass_of_the_tail_above_it(bins):
+    y = np.array([-9.0, -2.5, 0.5, 3.9, 4.1, 30.0])
+    # The last bin counts whole if it has no tail.
+    end = math.inf if bins.upper_tail else bins.borders[-2].item()
+    inside = torch.from_numpy(y[(y > bins.lowest) & (y < end)])
+    logits = PROBS.log().expand(len(inside), 7)
+    found = losses.survival_loss(logits.clamp(min=-700), inside, bins)
+    np.testing.assert_allclose(found, -np.log1p(-cdf(bins, inside.numpy())), rtol=1e-9)
+
+
+def test_a_bound_far_in_a_tail_has_a_finite_loss():
+    far = torch.tensor([1e6], dtype=torch.float64)
+    logits = torch.zeros(1, 7, requires_grad=True)
+    loss = losses.survival_loss(logits, far, BINS["upper exponential"])
+    loss.backward()
+    assert loss.isfinite() and logits.grad.isfinite().all()
 
 
 @pytest.mark.parametrize("shape", [0.0, 0.3, 0.7])

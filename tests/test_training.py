@@ -101,6 +101,24 @@ def test_rows_of_no_weight_teach_nothing():
     torch.testing.assert_close(results[0], results[1], rtol=0, atol=0)
 
 
+def test_flags_of_censored_rows_go_with_their_rows():
+    """Each batch and the validation see a row's own flag beside its y."""
+    stack, rows = problem(1)
+    y = torch.arange(N, dtype=torch.float32).unsqueeze(-1)
+    seen = []
+
+    def loss(outputs, y, censored):
+        assert torch.equal(censored, y % 3 == 0)
+        seen.extend(y.flatten().tolist())
+        return squared(outputs, y)
+
+    measure = Measure(loss, loss)
+    rows = Rows(rows.inputs, y, rows.weight, y % 3 == 0)
+    settings = Settings(n_epochs=1, batch_size=7, fewest_steps=1)
+    train(stack, rows, hold_out(1), measure, settings)
+    assert set(seen) == set(range(N))
+
+
 def test_a_model_is_trained_alike_alone_and_in_a_stack():
     """Same start, same batches: the other models of the stack have no effect."""
     pair, rows = problem(2)

@@ -55,6 +55,12 @@ def check_tensor(name: str, value: object) -> None:
         )
 
 
+def check_bool(name: str, tensor: Tensor) -> None:
+    """Raise unless a Tensor holds True and False, not numbers that stand for them."""
+    if tensor.dtype != torch.bool:
+        raise TypeError(f"{name} must hold bool, got {tensor.dtype}")
+
+
 def check_shape(
     name: str, tensor: Tensor, shape: Sequence[int], *, because: str
 ) -> None:

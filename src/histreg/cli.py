@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -31,8 +31,11 @@ from sklearn.preprocessing import OneHotEncoder
 from histreg import spacings, tables, theory
 from histreg._checks import check_fraction
 from histreg.evaluation import (
+    CensoredScores,
     Parts,
     Scores,
+    censored_scores_of,
+    check_orderable,
     parts_of,
     scores_of,
     scores_of_point,
@@ -54,6 +57,14 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 app.add_typer(study_app, name="study")
+ABOUT_CRPS = (
+    "CRPS: the error of the whole distribution, in the same units; of a number "
+    "without a distribution it would be the MAE."
+)
+ABOUT_CENSORED = (
+    "Concordance: how often two rows are predicted in their order, 0.5 by chance. "
+    "CRPS: the error of the whole distribution, censored rows allowed for."
+)
 FEWEST_TO_CALIBRATE = 9  # rows: fewer cannot promise 90 %, see histreg.conformal
 
 TableFile = Annotated[
@@ -89,12 +100,22 @@ def fit(
         ),
     ] = None,
     weight: Annotated[str | None, typer.Option(help="Column of row weights.")] = None,
+    censored: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of 0 and 1, or true and false: where the target is only known "
+            "to be greater than it says. It is not learnt from."
+        ),
+    ] = None,
     holdout: Annotated[
         float, typer.Option(help="Fraction of rows kept for the test; may be 0.")
     ] = 0.2,
     calibration: Annotated[
         float,
-        typer.Option(help="Fraction of rows that the intervals are calibrated on."),
+        typer.Option(
+            help="Fraction of rows that the intervals are calibrated on; none with "
+            "--censored."
+        ),
     ] = 0.1,
     time: Annotated[
         str | None,
@@ -143,19 +164,30 @@ def fit(
     left_out = [
         *_listed(drop),
         *([weight] if weight else []),
+        *([censored] if censored else []),
         *([time] if time else []),
     ]
     _check_columns(frame, left_out)
     weights = None if weight is None else _numbers(frame, weight)
+    flags = None if censored is None else _flags(frame, censored)
     order = None if time is None else _order(frame, time)
     X = frame.drop(columns=left_out)
     if X.shape[1] == 0:
         raise ValueError(f"{table} must have a column to learn from beside {target!r}")
     parts = parts_of(
-        len(X), test=holdout, calibration=calibration, order=order, seed=seed
+        len(X),
+        test=holdout,
+        # Rows that are known alone would tell of small targets alone.
+        calibration=calibration if flags is None else 0,
+        order=order,
+        seed=seed,
     )
+    if flags is not None and len(parts.test):
+        check_orderable(y[parts.test], flags[parts.test])
 
-    def fitted(name: str, loss: str) -> HistogramRegressor:
+    def fitted(
+        name: str, loss: str, flags: np.ndarray | None = flags
+    ) -> HistogramRegressor:
         with _progress(name, quiet=quiet) as show:
             model = HistogramRegressor(
                 loss=loss,
@@ -172,6 +204,7 @@ def fit(
                 X.iloc[parts.learn],
                 y[parts.learn],
                 None if weights is None else weights[parts.learn],
+                None if flags is None else flags[parts.learn],
             )
         model.callback = None
         return model
@@ -180,8 +213,16 @@ def fit(
     predicts_distribution = loss not in ("l2", "l1")
     if len(parts.calibrate) >= FEWEST_TO_CALIBRATE and predicts_distribution:
         model.calibrate(X.iloc[parts.calibrate], y[parts.calibrate])
-    rows = {}
-    if len(parts.test):
+    rows: dict[str, Scores | CensoredScores] = {}
+    if len(parts.test) and flags is not None:
+        test = (X.iloc[parts.test], y[parts.test], flags[parts.test])
+        rows[loss] = censored_scores_of(model, *test)
+        if compare:
+            untold = fitted("Fitting, bounds taken for targets", loss, None)
+            rows["the same, bounds taken for targets"] = censored_scores_of(
+                untold, *test
+            )
+    elif len(parts.test):
         if predicts_distribution:
             rows[loss] = scores_of(model, X.iloc[parts.test], y[parts.test])
         else:
@@ -195,6 +236,7 @@ def fit(
             )
     model.notes_ = {
         "target": target,
+        "censored": censored,
         "source": table.name,
         "n_rows": len(X),
         "n_learnt": len(parts.learn),
@@ -318,8 +360,9 @@ def inspect(model: ModelFolder) -> None:
     console = Console()
     console.print(shown)
     if notes.get("scores"):
+        kind = CensoredScores if notes.get("censored") else Scores
         rows = {
-            name: Scores(**{k: np.inf if v is None else v for k, v in scores.items()})
+            name: kind(**{k: np.inf if v is None else v for k, v in scores.items()})
             for name, scores in notes["scores"].items()
         }
         _print_scores(rows, notes["n_tested"], facts["target"])
@@ -357,6 +400,12 @@ def report(
     if not out.parent.is_dir():
         raise ValueError(f"{out} cannot be written: there is no folder {out.parent}")
     regressor = HistogramRegressor.load(model)
+    if regressor.notes_.get("censored"):
+        raise ValueError(
+            "report shows errors of targets that are known, and those of this model "
+            f"may be censored, by column {regressor.notes_['censored']!r}; "
+            "`histreg inspect` shows its scores"
+        )
     name = target or _target_of(regressor)
     read = tables.read(table)
     _check_columns(read, [name])
@@ -406,6 +455,20 @@ def _numbers(frame: pd.DataFrame, name: str) -> np.ndarray:
             f"{wrong.index[0] + 1}"
         )
     return values.to_numpy(dtype=np.float64)
+
+
+def _flags(frame: pd.DataFrame, name: str) -> np.ndarray:
+    """Return a column that says true or false, in words or numbers."""
+    known = dict.fromkeys(("0", "0.0", "false"), False)
+    known |= dict.fromkeys(("1", "1.0", "true"), True)
+    flags = frame[name].map(lambda cell: known.get(str(cell).lower()))
+    wrong = frame[name][flags.isna()]
+    if len(wrong):
+        raise ValueError(
+            f"column {name!r} must hold 0 or 1, or true or false, throughout, got "
+            f"{wrong.iloc[0]} in row {wrong.index[0] + 1}"
+        )
+    return flags.to_numpy(dtype=bool)
 
 
 def _with_target(frame: pd.DataFrame, target: str) -> tuple[pd.DataFrame, np.ndarray]:
@@ -507,21 +570,31 @@ def _finite(numbers: dict[str, float]) -> dict[str, float | None]:
     }
 
 
-def _print_scores(rows: dict[str, Scores], n: int, target: str) -> None:
+def _print_scores(
+    rows: Mapping[str, Scores | CensoredScores], n: int, target: str
+) -> None:
+    names, about = ["MAE", "RMSE", "CRPS", "90 % covers", "width"], ABOUT_CRPS
+    horizons = [
+        each.horizon for each in rows.values() if isinstance(each, CensoredScores)
+    ]
+    if horizons:
+        names = ["concordance", f"CRPS up to {shown_number(horizons[0])}"]
+        about = ABOUT_CENSORED
     shown = Table(title=f"{n:,} held-out rows, in units of {escape(target)}")
     shown.add_column("")
-    for name in ("MAE", "RMSE", "CRPS", "90 % covers", "width"):
+    for name in names:
         shown.add_column(name, justify="right")
     for name, scores in rows.items():
-        shown.add_row(
-            name,
-            *map(shown_number, (scores.mae, scores.rmse, scores.crps)),
-            f"{100 * scores.coverage:.1f} %",
-            shown_number(scores.width),
-        )
+        shown.add_row(name, *_cells(scores))
     Console().print(shown)
-    Console().print(
-        "CRPS: the error of the whole distribution, in the same units; of a number "
-        "without a distribution it would be the MAE.",
-        style="dim",
-    )
+    Console().print(about, style="dim")
+
+
+def _cells(scores: Scores | CensoredScores) -> list[str]:
+    if isinstance(scores, CensoredScores):
+        return [f"{scores.concordance:.3f}", shown_number(scores.crps)]
+    return [
+        *map(shown_number, (scores.mae, scores.rmse, scores.crps)),
+        f"{100 * scores.coverage:.1f} %",
+        shown_number(scores.width),
+    ]

@@ -15,6 +15,7 @@ from histreg import metrics
 from histreg.distribution import Histogram
 
 COVERAGE = 0.9
+SCORED_SHARE = 0.8  # of censored targets, beyond which few are left to judge by
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,31 @@ def scores_of(model: Any, X: Any, y: NDArray[np.float64]) -> Scores:
         coverage=metrics.covered(lower, upper, y).mean().item(),
         width=metrics.width(lower, upper).mean().item(),
     )
+
+
+@dataclass(frozen=True)
+class CensoredScores:
+    """Of held-out rows of which some are censored, see `metrics`."""
+
+    concordance: float
+    crps: float  # up to the horizon, in units of y
+    horizon: float
+
+
+def censored_scores_of(
+    model: Any, X: Any, y: NDArray[np.float64], censored: NDArray[np.bool_]
+) -> CensoredScores:
+    """Return the scores of a regressor, up to the time that a fifth of y exceed."""
+    horizon = float(np.quantile(y, SCORED_SHARE))
+    crps = metrics.censored_crps(model.predict_dist(X), y, censored, horizon=horizon)
+    return CensoredScores(
+        metrics.concordance(model.predict(X), y, censored), crps.mean().item(), horizon
+    )
+
+
+def check_orderable(y: NDArray[np.float64], censored: NDArray[np.bool_]) -> None:
+    """Raise, before any work is done, unless held-out rows can be scored."""
+    metrics.concordance(y, y, censored)
 
 
 def scores_of_point(

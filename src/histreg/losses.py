@@ -17,6 +17,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from histreg._checks import (
+    check_bool,
     check_choice,
     check_finite,
     check_positive,
@@ -64,6 +65,7 @@ __all__ = [
     "softmax_mean_l1",
     "softmax_mean_l2",
     "softmax_per_bin_l2",
+    "survival_loss",
 ]
 
 TARGETS = ("gaussian", "one_bin", "uniform", "projected")
@@ -95,6 +97,43 @@ def histogram_loss(logits: Tensor, target_probs: Tensor) -> Tensor:
     """
     check_shape("target_probs", target_probs, logits.shape, because="like the logits")
     return cross_entropy(logits, target_probs)
+
+
+def survival_loss(logits: Tensor, y: Tensor, bins: Bins) -> Tensor:
+    r"""Return minus the log-probability that each target exceeds y.
+
+    .. math:: -\log P(Y > y) = -\log \sum_i a_i h_i
+
+    with h the softmax of the logits and :math:`a_i` the share of bin i that lies above
+    y. It is the loss of a target that is censored: known only to be greater than y.
+
+    Parameters
+    ----------
+    logits : Tensor of shape (..., k)
+        Half precision is evaluated in float32.
+    y : Tensor of shape (...)
+        Lower bounds. One within the last bin or beyond it is taken at the lower border
+        of that bin, which so stands for all that is greater: the loss is finite for
+        every finite y and logits. Below the bins it is 0.
+    bins : Bins
+
+    Returns
+    -------
+    Tensor of shape (...)
+
+    Examples
+    --------
+    >>> logits = torch.tensor([0.25, 0.25, 0.5]).log()
+    >>> survival_loss(logits, torch.tensor(1.5), Bins([0.0, 1.0, 2.0, 3.0])).exp()
+    tensor(1.6000)
+    """
+    _check_logits_and_y(logits, y, bins)
+    logits = at_least_float32(logits)
+    share = _share_above(y, bins)  # (..., k)
+    # Where nothing of a bin lies above, neither its logarithm nor a slope is asked for.
+    log_share = share.where(share != 0, 1).log().masked_fill(share == 0, -torch.inf)
+    above = logits + log_share.to(logits.dtype)
+    return logits.logsumexp(dim=-1) - above.logsumexp(dim=-1)
 
 
 def l2(prediction: Tensor, y: Tensor) -> Tensor:
@@ -346,7 +385,11 @@ class HistogramLoss(nn.Module):
         return (self._bins,) if isinstance(self._bins, Bins) else self._bins
 
     def forward(
-        self, logits: Tensor, y: Tensor, weight: Tensor | None = None
+        self,
+        logits: Tensor,
+        y: Tensor,
+        weight: Tensor | None = None,
+        censored: Tensor | None = None,
     ) -> Tensor:
         """Return the loss.
 
@@ -358,6 +401,9 @@ class HistogramLoss(nn.Module):
             Exactly the leading shape of the logits: nothing is broadcast.
         weight : Tensor of the shape of y, optional
             Sample weights, not negative and not all zero.
+        censored : bool Tensor of the shape of y, optional
+            Where True, the target is known only to be greater than y, and its loss is
+            minus the log-probability of that, see `survival_loss`.
 
         Returns
         -------
@@ -374,8 +420,11 @@ class HistogramLoss(nn.Module):
         if weight is not None:
             check_shape("weight", weight, y.shape, because="like y")
             check_weight("weight", weight)
+        if censored is not None:
+            check_shape("censored", censored, y.shape, because="like y")
+            check_bool("censored", censored)
         if isinstance(self.bins, Bins):
-            losses = self._losses(0, logits, y)
+            losses = self._losses(0, logits, y, censored)
         else:
             if logits.dim() < 2 or logits.shape[-2] != len(self.bins):
                 raise ValueError(
@@ -384,7 +433,8 @@ class HistogramLoss(nn.Module):
                 )
             parts = []
             for i in range(len(self.bins)):
-                parts.append(self._losses(i, logits[..., i, :], y[..., i]))
+                flags = None if censored is None else censored[..., i]
+                parts.append(self._losses(i, logits[..., i, :], y[..., i], flags))
             losses = torch.stack(parts, dim=-1)
         if weight is not None:
             losses = losses * weight.to(losses.dtype)
@@ -406,11 +456,21 @@ class HistogramLoss(nn.Module):
             self._bins = new
             self._prepare()
 
-    def _losses(self, i: int, logits: Tensor, y: Tensor) -> Tensor:
+    def _losses(
+        self, i: int, logits: Tensor, y: Tensor, censored: Tensor | None
+    ) -> Tensor:
         """Return the loss per sample for the i-th target."""
         bins = self._each_bins[i]
         self._look_at(y, bins)
         y = placed(y, bins, self.out_of_range)
+        losses = self._losses_of_known(i, logits, y)
+        if censored is None:
+            return losses
+        return torch.where(censored, survival_loss(logits, y, bins), losses)
+
+    def _losses_of_known(self, i: int, logits: Tensor, y: Tensor) -> Tensor:
+        """Return them as if no target were censored."""
+        bins = self._each_bins[i]
         if callable(self.target) or self.target == "uniform":
             if callable(self.target):
                 probs = self.target(y, bins)
@@ -577,6 +637,26 @@ def _check_logits_and_y(logits: Tensor, y: Tensor, bins: Bins) -> None:
     check_shape(
         "logits", logits, (*y.shape, bins.n_bins), because="for this y and these bins"
     )
+
+
+def _share_above(y: Tensor, bins: Bins) -> Tensor:
+    """Return the share of each bin above y: (...) -> (..., k).
+
+    In float64, for the density of `Histogram`. The last bin counts whole, or by its
+    tail if it has one.
+    """
+    borders = bins.borders.to(y.device, float64_on(y.device))
+    y = y.to(borders.dtype).unsqueeze(-1)
+    share = ((borders[1:] - y) / borders.diff()).clamp(0, 1)  # (..., k)
+    first, last = share[..., :1], torch.ones_like(share[..., -1:])
+    if bins.lower_tail is not None:
+        beyond = (borders[1] - y).clamp(min=0)
+        first = 1 - bins.lower_tail.log_survival(beyond).exp()
+    if bins.upper_tail is not None:
+        beyond = (y - borders[-2]).clamp(min=0)
+        smallest = torch.finfo(borders.dtype).tiny  # for a loss that stays finite
+        last = bins.upper_tail.log_survival(beyond).exp().clamp(min=smallest)
+    return torch.cat([first, share[..., 1:-1], last], dim=-1)
 
 
 def _mean_error(logits: Tensor, y: Tensor, bins: Bins) -> Tensor:

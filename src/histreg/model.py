@@ -231,9 +231,15 @@ class Sample(NamedTuple):
     table: Table
     y: np.ndarray  # (n, m)
     weight: np.ndarray  # (n,), of mean 1
+    censored: np.ndarray | None  # (n, m), bool; None if nothing is
 
 
-def sample_of(table: Table, y: np.ndarray, weight: np.ndarray) -> Sample:
+def sample_of(
+    table: Table,
+    y: np.ndarray,
+    weight: np.ndarray,
+    censored: np.ndarray | None = None,
+) -> Sample:
     """Return rows in an order of their own, without those of no weight.
 
     Weights that are whole numbers are taken as copies, up to `MOST_COPIES` a row on
@@ -245,6 +251,8 @@ def sample_of(table: Table, y: np.ndarray, weight: np.ndarray) -> Sample:
     table : Table of n rows
     y : ndarray of shape (n, m)
     weight : ndarray of shape (n,)
+    censored : ndarray of shape (n, m), bool, optional
+        Part of a row, as y is.
     """
     present = np.flatnonzero(weight > 0)
     weight = weight[present]
@@ -260,10 +268,18 @@ def sample_of(table: Table, y: np.ndarray, weight: np.ndarray) -> Sample:
         levels = sorted({label for label in column if label is not None})
         known = {label: code for code, label in enumerate(levels)}
         coded[:, i] = [known.get(label, -1) for label in column]
-    rows = np.concatenate([numbers, coded, y, weight[:, None]], axis=1) + 0.0  # no -0.0
+    columns = [numbers, coded, y, weight[:, None]]
+    if censored is not None:
+        censored = censored[present]
+        columns.append(censored)
+    rows = np.concatenate(columns, axis=1) + 0.0  # no -0.0
     as_bytes = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.shape[1] * 8)))
     order = np.argsort(as_bytes.ravel(), kind="stable")
-    return Sample(Table(numbers[order], labels[order]), y[order], weight[order])
+    if censored is not None:
+        censored = censored[order] if censored.any() else None
+    return Sample(
+        Table(numbers[order], labels[order]), y[order], weight[order], censored
+    )
 
 
 def _prefixed(prefix: str, module: nn.Module) -> dict[str, Tensor]:

@@ -45,20 +45,52 @@ class Objective(ABC):
         self.center = center
         self.scale = scale
 
-    def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
+    def loss(
+        self, outputs: Tensor, y: Tensor, censored: Tensor | None = None
+    ) -> Tensor:
         """Return one loss per model and sample, averaged over the targets.
 
         Parameters
         ----------
         outputs : Tensor of shape (M, n, m, o)
         y : Tensor of shape (n, m), float64
+        censored : Tensor of shape (n, m), bool, optional
+            Where y is a lower bound; for the losses in `ON_BOUNDS`.
 
         Returns
         -------
         Tensor of shape (M, n)
         """
         each = [self._loss(outputs[:, :, i], y[:, i], i) for i in range(y.shape[1])]
+        if censored is not None:
+            for i, known in enumerate(each):
+                bound = self._bound_loss(outputs[:, :, i], y[:, i], i)
+                each[i] = torch.where(censored[:, i], bound, known)
         return each[0] if len(each) == 1 else torch.stack(each).mean(dim=0)
+
+    def error(
+        self, outputs: Tensor, y: Tensor, censored: Tensor | None = None
+    ) -> Tensor:
+        """Return the absolute error of each model's mean, averaged over the targets.
+
+        A censored target counts by what the mean falls short of it, the least that
+        its error can be.
+
+        Parameters
+        ----------
+        outputs : Tensor of shape (M, n, m, o)
+        y : Tensor of shape (n, m), float64
+        censored : Tensor of shape (n, m), bool, optional
+
+        Returns
+        -------
+        Tensor of shape (M, n), in units of y, on the CPU
+        """
+        y = y.cpu()
+        each = torch.stack([self.mean(one.unsqueeze(0)) - y for one in outputs.cpu()])
+        if censored is not None:
+            each = torch.where(censored.cpu(), each.clamp(max=0), each)
+        return each.abs().mean(dim=-1)
 
     def _standard(self, y: Tensor, i: int) -> Tensor:
         return (y - self.center[i].item()) / self.scale[i].item()
@@ -66,6 +98,13 @@ class Objective(ABC):
     @abstractmethod
     def _loss(self, outputs: Tensor, y: Tensor, i: int) -> Tensor:
         """Return the loss on the i-th target: (M, n, o), (n,) -> (M, n)."""
+
+    def _bound_loss(self, outputs: Tensor, y: Tensor, i: int) -> Tensor:  # noqa: ARG002
+        """Return the loss on lower bounds of the i-th target, as `_loss`.
+
+        Objectives that are no likelihood have none, and refuse.
+        """
+        raise ValueError(f'censored targets need loss="{ON_BOUNDS[0]}"')
 
     @abstractmethod
     def mean(self, outputs: Tensor) -> Tensor:
@@ -120,6 +159,12 @@ class AgainstTarget(OnHistogram):
     def _loss(self, outputs: Tensor, y: Tensor, i: int) -> Tensor:
         probs = self.target_probs(y, self.bins[i]).to(outputs.dtype)  # (n, k)
         return self.loss_per_sample(outputs, probs.expand_as(outputs))
+
+    def _bound_loss(self, outputs: Tensor, y: Tensor, i: int) -> Tensor:
+        if self.loss_per_sample is not losses.histogram_loss:
+            return super()._bound_loss(outputs, y, i)
+        y = y.expand(outputs.shape[:-1])
+        return losses.survival_loss(outputs, y, self.bins[i])
 
 
 class AgainstNumber(OnHistogram):
@@ -214,6 +259,7 @@ LOSSES = (
     "l2",
     "l1",
 )
+ON_BOUNDS = ("histogram",)  # losses that know what to do with a lower bound
 TARGETS = ("gaussian", "one_bin", "uniform", "projected")
 
 

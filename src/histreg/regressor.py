@@ -40,6 +40,7 @@ from histreg.model import Model, n_outside, sample_of
 from histreg.networks import ACTIVATIONS, CopiedBody, Stack, TabularBody
 from histreg.objectives import (
     LOSSES,
+    ON_BOUNDS,
     TARGETS,
     NamedTarget,
     Objective,
@@ -157,8 +158,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     bins_ : Bins, or a tuple of them for y of shape (n, m)
     history_ : dict of lists
         ``loss``, ``validation_loss``, ``validation_error`` (mean absolute error in
-        units of y) and ``elapsed_s`` by epoch; validation is None without early
-        stopping.
+        units of y, of a censored target what the mean falls short of it) and
+        ``elapsed_s`` by epoch; validation is None without early stopping.
     n_iter_ : int
         Epochs trained.
     n_clipped_ : int
@@ -255,7 +256,13 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         self.device = device
         self.callback = callback
 
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        censored: ArrayLike | None = None,
+    ) -> Self:
         """Learn columns, bins and weights.
 
         Parameters
@@ -267,6 +274,10 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             Finite numbers.
         sample_weight : array-like of shape (n,), optional
             Not negative; a row of weight 0 is as if it were not there.
+        censored : bool array-like of the shape of y, optional
+            Where True, the target is known only to be greater than y, as the time of
+            an event that has not come yet. Such a target is trained on by the
+            probability of that. For ``loss="histogram"``, and not all of a target.
 
         Returns
         -------
@@ -277,7 +288,12 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         goes_on = self.warm_start and hasattr(self, "model_")
         if goes_on:
             self._check_structure()
-        data = self._read_training(X, y, sample_weight, reset=not goes_on)
+        data = self._read_training(X, y, sample_weight, censored, reset=not goes_on)
+        if data.censored is not None and bool(data.censored.all(dim=0).any()):
+            raise ValueError(
+                "censored must leave targets that are known, one at least in each "
+                f"column of y, got all {len(data.y)} of one censored"
+            )
         device = self._device()
         seed = check_random_state(self.random_state).randint(2**31)
         with _seeded(seed, device):
@@ -300,7 +316,11 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         return self
 
     def partial_fit(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        censored: ArrayLike | None = None,
     ) -> Self:
         """Go on for one epoch over these rows, without validation.
 
@@ -312,6 +332,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         X : array-like or data frame of shape (n, d)
         y : array-like of shape (n,) or (n, m)
         sample_weight : array-like of shape (n,), optional
+        censored : bool array-like of the shape of y, optional
+            As in `fit`, but all may be True.
 
         Returns
         -------
@@ -322,7 +344,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         first = not hasattr(self, "model_")
         if not first:
             self._check_structure()
-        data = self._read_training(X, y, sample_weight, reset=first)
+        data = self._read_training(X, y, sample_weight, censored, reset=first)
         device = self._device()
         if first or not hasattr(self, "_generator"):
             self._generator = check_random_state(self.random_state)
@@ -359,6 +381,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         ----------
         X : array-like or data frame of shape (n, d)
         y : array-like of shape (n,) or (n, m)
+            The targets themselves: what is censored cannot be calibrated on, and to
+            leave such rows out would favour small targets.
 
         Returns
         -------
@@ -688,7 +712,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                 )
 
     def _read_training(
-        self, X: Any, y: Any, sample_weight: Any, *, reset: bool
+        self, X: Any, y: Any, sample_weight: Any, censored: Any, *, reset: bool
     ) -> _Training:
         if y is None:
             raise ValueError(
@@ -705,8 +729,39 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             )
         weight = _check_sample_weight(sample_weight, table.numbers, dtype=np.float64)
         check_weight("sample_weight", torch.from_numpy(weight.copy()))
-        table, y, weight = sample_of(table, y, weight)
-        return _Training(table, kinds, torch.tensor(y), torch.tensor(weight), is_flat)
+        flags = self._checked_censored(censored, y, is_flat=is_flat)
+        table, y, weight, flags = sample_of(table, y, weight, flags)
+        return _Training(
+            table,
+            kinds,
+            torch.tensor(y),
+            torch.tensor(weight),
+            None if flags is None else torch.tensor(flags),
+            is_flat,
+        )
+
+    def _checked_censored(
+        self, censored: Any, y: NDArray[np.float64], *, is_flat: bool
+    ) -> NDArray[np.bool_] | None:  # (n, m)
+        if censored is None:
+            return None
+        if self.loss not in ON_BOUNDS:
+            raise ValueError(
+                f"censored needs loss={ON_BOUNDS[0]!r}, which knows what to do with a "
+                f"lower bound, got loss={self.loss!r}"
+            )
+        flags = np.asarray(censored)
+        shape = y.shape[:1] if is_flat else y.shape
+        if flags.shape != shape:
+            raise ValueError(
+                f"censored must have shape {shape} like y, got shape {flags.shape}"
+            )
+        if flags.dtype != np.bool_:
+            raise ValueError(
+                "censored must hold bool, True where y is a lower bound, got values "
+                f"of type {flags.dtype}"
+            )
+        return flags.reshape(y.shape)
 
     def _table(self, X: Any) -> Table:
         """Return the table to predict for."""
@@ -878,6 +933,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             tuple(each.to(device) for each in self.model_.inputs(data.table)),
             data.y.to(device, float64_on(device)),
             data.weight.to(device, torch.float32),
+            None if data.censored is None else data.censored.to(device),
         )
 
     def _held_out(self, n: int, device: torch.device) -> Tensor:  # (M, n), bool
@@ -911,11 +967,12 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         settings: Settings,
         optimizer: torch.optim.Optimizer | None = None,
     ) -> list[Epoch]:
+        objective = self.model_.objective
         return train(
             stack,
             rows,
             held_out,
-            _measure(self.model_.objective),
+            Measure(objective.loss, objective.error),
             settings,
             optimizer=optimizer,
             on_epoch=self._report,
@@ -951,7 +1008,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                 sharp,
                 rows,
                 held_out,
-                _measure(objective),
+                Measure(objective.loss, objective.error),
                 settings,
                 optimizer=optimizer or optimizer_of(sharp.readout, settings),
             )
@@ -1016,23 +1073,13 @@ class _Training(NamedTuple):
     kinds: tuple[str, ...]
     y: Tensor  # (n, m)
     weight: Tensor  # (n,)
+    censored: Tensor | None  # (n, m), bool
     is_flat: bool
 
 
 def _sizes(given: Any) -> tuple[int, ...]:
     """Return sizes of layers as a tuple; one number is one layer."""
     return tuple(given) if np.iterable(given) else (given,)
-
-
-def _measure(objective: Objective) -> Measure:
-    """Return a loss to train on, and the error of each model's mean to report."""
-
-    def error(outputs: Tensor, y: Tensor) -> Tensor:  # (M, n)
-        y = y.cpu()
-        each = [objective.mean(one.unsqueeze(0)) - y for one in outputs.cpu()]
-        return torch.stack(each).abs().mean(dim=-1)
-
-    return Measure(objective.loss, error)
 
 
 @contextmanager

@@ -21,6 +21,12 @@ class Rows:
     inputs: tuple[Tensor, ...]  # each (n, ...)
     y: Tensor  # (n, ...)
     weight: Tensor  # (n,)
+    censored: Tensor | None = None  # as y, bool: where it is a lower bound
+
+    @property
+    def targets(self) -> tuple[Tensor, ...]:
+        """What outputs are measured against: y, and where it is a bound, if it is."""
+        return (self.y,) if self.censored is None else (self.y, self.censored)
 
     def __len__(self) -> int:
         return len(self.y)
@@ -31,6 +37,7 @@ class Rows:
             tuple(each.index_select(0, index) for each in self.inputs),
             self.y.index_select(0, index),
             self.weight.index_select(0, index),
+            None if self.censored is None else self.censored.index_select(0, index),
         )
 
 
@@ -81,8 +88,8 @@ class Epoch:
 class Measure(NamedTuple):
     """What a network is measured by, per model and sample."""
 
-    loss: Callable[[Tensor, Tensor], Tensor]  # (M, n, ...), (n, ...) -> (M, n)
-    error: Callable[[Tensor, Tensor], Tensor]  # the same, to be reported
+    loss: Callable[..., Tensor]  # outputs (M, n, ...), *Rows.targets -> (M, n)
+    error: Callable[..., Tensor]  # the same, to be reported
 
 
 def train(
@@ -133,7 +140,7 @@ def train(
             for index in _batches(learns, settings):
                 batch = rows.at(index)
                 learning = ~held_out[:, index]  # (M, b)
-                each = measure.loss(network(*batch.inputs), batch.y)  # (M, b)
+                each = measure.loss(network(*batch.inputs), *batch.targets)  # (M, b)
                 # Over the rows of the batch, not over their weights: a heavy row
                 # counts the same whatever company it is in.
                 mean = _weighted_mean(each * batch.weight, learning)  # (M,)
@@ -271,7 +278,8 @@ def _judged(
     for index in judges.split(4096):
         batch = rows.at(index)
         outputs = network(*batch.inputs)
-        parts.append(torch.stack([each(outputs, batch.y).double() for each in measure]))
+        each = [of(outputs, *batch.targets).double() for of in measure]
+        parts.append(torch.stack(each))
     weight = rows.weight.index_select(0, judges) * held_out[:, judges]  # (M, j)
     return _weighted_mean(torch.cat(parts, dim=-1), weight)
 
