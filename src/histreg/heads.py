@@ -166,10 +166,7 @@ class HistogramHead(nn.Module):
         weights = self.linear.weight.view(len(each_new), n_sharing, self.n_bins, -1)
         biases = self.linear.bias.view(len(each_new), n_sharing, self.n_bins)
         for i, (old, wanted) in enumerate(zip(self._each_bins, each_new, strict=True)):
-            matrix, shift = _log_density_over(old, wanted)
-            matrix, shift = matrix.to(weights), shift.to(weights)
-            weights[i] = matrix @ weights[i]
-            biases[i] = biases[i] @ matrix.T + shift
+            rebin_readout(weights[i].mT, biases[i], old, wanted)
         self.bins = new
 
     def _start_uniform(self) -> None:
@@ -202,10 +199,22 @@ class HistogramHead(nn.Module):
         return f"bins={self.bins}, n_targets={self.n_targets}"
 
 
-def _log_density_over(old: Bins, new: Bins) -> tuple[Tensor, Tensor]:
-    """Return how logits over other bins follow: matrix (k, k) @ logits + shift (k,)."""
-    matrix = old.averaging_over(new)
+def rebin_readout(weight: Tensor, bias: Tensor, old: Bins, new: Bins) -> None:
+    """Let a linear layer, in place, give logits over other bins: as many, as dense.
+
+    See `HistogramHead.rebin`.
+
+    Parameters
+    ----------
+    weight : Tensor of shape (..., d, k)
+    bias : Tensor of shape (..., k)
+    old, new : Bins
+    """
+    matrix = old.averaging_over(new)  # (k, k)
     shift = new.widths.log() - matrix @ old.widths.log()
     above, below = new.centers > old.high, new.centers < old.low
     n_beyond = above.cumsum(0) + below.flip(0).cumsum(0).flip(0)  # bins beyond the end
-    return matrix, shift - math.log(100) * n_beyond
+    shift = shift - math.log(100) * n_beyond
+    matrix, shift = matrix.to(weight.device), shift.to(weight.device)
+    weight.copy_(weight.to(matrix.dtype) @ matrix.T)
+    bias.copy_(bias.to(matrix.dtype) @ matrix.T + shift)

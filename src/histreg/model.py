@@ -20,7 +20,7 @@ from histreg.bins import Bins
 from histreg.columns import LabelCodes, NumberScaling, Table
 from histreg.distribution import Histogram
 from histreg.networks import CopiedBody, Stack, TabularBody
-from histreg.objectives import Objective
+from histreg.objectives import Objective, OnHistogram
 
 CHUNK = 4096  # rows at once; 16,384 took a fifth longer
 MOST_COPIES = 8
@@ -151,6 +151,21 @@ class Model:
             self.sharp = Stack(self.network.body, *self.network.shape)
             self.sharp.readout = copy.deepcopy(self.network.readout)
         return self.sharp
+
+    def rebin(self, objective: Objective) -> None:
+        """Take the bins of another objective, and predict what was predicted.
+
+        Parameters
+        ----------
+        objective : Objective
+            The same but for its bins, as many.
+        """
+        if isinstance(objective, OnHistogram):
+            for stack in (self.network, self.sharp):
+                if stack is not None:
+                    stack.rebin(self.bins, objective.bins)
+        self.objective = objective
+        self.calibration = None  # on the bins as they were
 
     def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
         """Return all that the model is: what JSON can say, and tensors."""

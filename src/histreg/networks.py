@@ -16,6 +16,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from histreg._checks import check_choice
+from histreg.bins import Bins
+from histreg.heads import rebin_readout
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
@@ -275,6 +277,18 @@ class Stack(nn.Module):
     def outputs(self, features: Tensor) -> Tensor:
         """Return the readout of features: (M, n, h) -> (M, n, m, o)."""
         return self.readout(features).unflatten(-1, self.shape)
+
+    @torch.no_grad()
+    def rebin(self, old: Sequence[Bins], new: Sequence[Bins]) -> None:
+        """Move outputs that are logits over the bins of each target to other bins.
+
+        In place, as `HistogramHead.rebin` does it.
+        """
+        weights = self.readout.weight.unflatten(-1, self.shape)  # (M, h, m, k)
+        biases = self.readout.bias.unflatten(-1, self.shape)  # (M, 1, m, k)
+        for i, (before, after) in enumerate(zip(old, new, strict=True)):
+            if after != before:
+                rebin_readout(weights[:, :, i], biases[:, :, i], before, after)
 
     def state_of(self, i: int) -> list[Tensor]:
         """Return views of all that the i-th model has learnt."""
