@@ -13,6 +13,7 @@ from histreg.bins import (
     Bins,
     as_float64,
     checked_bins,
+    float64_on,
     replacing_bins,
     restored_bins,
 )
@@ -130,14 +131,17 @@ class HistogramHead(nn.Module):
         )
 
     @torch.no_grad()
-    def rebin(self, bins: Bins | Sequence[Bins]) -> None:
+    def rebin(
+        self, bins: Bins | Sequence[Bins], features: Tensor | None = None
+    ) -> None:
         """Move to other bins in place, as many, and predict what was predicted.
 
         The log density over y is linear in the features; each new bin takes its
         average over the old bins it covers. A Gaussian stays a Gaussian of the same
         mean that way, and weights stay weights, so that an optimiser goes on with
-        them. Beyond the old ends the density is that of the end bin, less by a
-        factor of 100 for each new bin.
+        them. Beyond each old end the density is that of the end bin times a constant:
+        such that a thousandth of the mass lies there on average over ``features``, if
+        some are given; else a hundredth.
 
         Parameters
         ----------
@@ -145,6 +149,10 @@ class HistogramHead(nn.Module):
             In the form and number of those that are there; the same ones change
             nothing. `Bins.grown` makes some that reach further. The loss has to
             follow: `HistogramLoss.rebin`.
+        features : Tensor of shape (..., d), optional
+            Of some samples. Give them where bins grow more than once: the end bins
+            that y has not come to yet are nearly empty, a part of that would be less
+            with each growth, and to learn it back takes long.
 
         Examples
         --------
@@ -161,12 +169,14 @@ class HistogramHead(nn.Module):
                 "rebin needs bias=True: a density beyond the old bins is no matter of "
                 "the features"
             )
+        if features is not None:
+            features = features.detach().flatten(0, -2)
         each_new = (new,) if isinstance(new, Bins) else new
         n_sharing = (self.n_targets or 1) // len(each_new)
         weights = self.linear.weight.view(len(each_new), n_sharing, self.n_bins, -1)
         biases = self.linear.bias.view(len(each_new), n_sharing, self.n_bins)
         for i, (old, wanted) in enumerate(zip(self._each_bins, each_new, strict=True)):
-            rebin_readout(weights[i].mT, biases[i], old, wanted)
+            rebin_readout(weights[i].mT, biases[i], old, wanted, features)
         self.bins = new
 
     def _start_uniform(self) -> None:
@@ -199,7 +209,9 @@ class HistogramHead(nn.Module):
         return f"bins={self.bins}, n_targets={self.n_targets}"
 
 
-def rebin_readout(weight: Tensor, bias: Tensor, old: Bins, new: Bins) -> None:
+def rebin_readout(
+    weight: Tensor, bias: Tensor, old: Bins, new: Bins, features: Tensor | None = None
+) -> None:
     """Let a linear layer, in place, give logits over other bins: as many, as dense.
 
     See `HistogramHead.rebin`.
@@ -209,12 +221,25 @@ def rebin_readout(weight: Tensor, bias: Tensor, old: Bins, new: Bins) -> None:
     weight : Tensor of shape (..., d, k)
     bias : Tensor of shape (..., k)
     old, new : Bins
+    features : Tensor of shape (n, d) or (..., n, d), optional
     """
     matrix = old.averaging_over(new)  # (k, k)
     shift = new.widths.log() - matrix @ old.widths.log()
+    wide = float64_on(weight.device)
+    matrix, shift = matrix.to(weight.device, wide), shift.to(weight.device, wide)
+    new_weight = weight.to(wide) @ matrix.T
+    new_bias = bias.to(wide) @ matrix.T + shift
     above, below = new.centers > old.high, new.centers < old.low
-    n_beyond = above.cumsum(0) + below.flip(0).cumsum(0).flip(0)  # bins beyond the end
-    shift = shift - math.log(100) * n_beyond
-    matrix, shift = matrix.to(weight.device), shift.to(weight.device)
-    weight.copy_(weight.to(matrix.dtype) @ matrix.T)
-    bias.copy_(bias.to(matrix.dtype) @ matrix.T + shift)
+    for beyond in (above.to(weight.device), below.to(weight.device)):
+        if not beyond.any():
+            continue
+        change = torch.tensor(math.log(0.01))
+        if features is not None and features.numel():
+            logits = features.to(wide) @ new_weight + new_bias.unsqueeze(-2)
+            within = ~(above | below).to(weight.device)
+            odds = logits[..., beyond].logsumexp(-1) - logits[..., within].logsumexp(-1)
+            mean = odds.logsumexp(-1) - math.log(odds.shape[-1])  # (...)
+            change = (math.log(0.001) - mean).unsqueeze(-1)
+        new_bias[..., beyond] += change
+    weight.copy_(new_weight)
+    bias.copy_(new_bias)

@@ -285,7 +285,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         seed = check_random_state(self.random_state).randint(2**31)
         with _seeded(seed, device):
             if goes_on:
-                self._grow(data.y)
+                self._grow(data)
             else:
                 self._start(data)
             self.n_seen_ = self.n_clipped_ = 0
@@ -337,7 +337,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             if first:
                 self._start(data)
             else:
-                self._grow(data.y)
+                self._grow(data)
             rows = self._rows(data, device)
             nobody = torch.zeros(
                 self.model_.network.n_models, len(rows), dtype=torch.bool, device=device
@@ -821,8 +821,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         pairs = np.broadcast_to(pairs, (y.shape[1], 2))
         return [(float(low), float(high)) for low, high in pairs]
 
-    def _grow(self, y: Tensor) -> None:
-        """Let the bins of each target reach around new y (n, m), if they may."""
+    def _grow(self, data: _Training) -> None:
+        """Let the bins of each target reach around new y, if they may."""
         grows = self.bins_grow
         if grows == "auto":
             grows = isinstance(self.bins, str) and self.y_range is None
@@ -836,13 +836,14 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             bins
             if bins.grown(column, padding_in_bins=padding / 2) is bins
             else bins.grown(column, padding_in_bins=padding)
-            for bins, column in zip(old, y.T, strict=True)
+            for bins, column in zip(old, data.y.T, strict=True)
         )
         n_growths = sum(a is not b for a, b in zip(old, new, strict=True))
         if not n_growths:
             return
         objective = self.model_.objective
-        self.model_.rebin(self._objective(new, objective.center, objective.scale))
+        objective = self._objective(new, objective.center, objective.scale)
+        self.model_.rebin(objective, data.table, getattr(self, "_optimizers", ()))
         self.n_growths_ += n_growths
         self._learnt()
 
