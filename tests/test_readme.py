@@ -20,7 +20,14 @@ PAGES = [
     "CONTRIBUTING.md",
     *(
         f"docs/{name}.md"
-        for name in ("study", "paper", "analysis", "forecasts", "claims")
+        for name in (
+            "regressor",
+            "study",
+            "paper",
+            "analysis",
+            "forecasts",
+            "claims",
+        )
     ),
 ]
 

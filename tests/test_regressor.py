@@ -372,13 +372,16 @@ def test_a_range_that_grows_a_hundredfold_is_learnt_as_well_as_a_known_one():
     ((X_new, y_new),) = scaled_stream(99, [100], n=2000)
     errors = []
     for y_range in (None, (-230, 230)):
-        model = HistogramRegressor((64, 64), y_range=y_range, random_state=0)
+        model = HistogramRegressor(
+            (64, 64), y_range=y_range, learning_rate_init=3e-3, random_state=0
+        )
         for X, y in scaled_stream(0, scales):
             model.partial_fit(X, y)
         errors.append(np.abs(model.predict(X_new) - y_new).mean())
         assert model.n_clipped_ == 0 and model.n_seen_ == 25 * 300
         assert (model.n_growths_ > 4) == (y_range is None)
     growing, known = errors
+    # The noise alone has 8. Five seeds had ratios of 0.88 to 1.03.
     assert growing < 1.1 * known
 
 
@@ -396,26 +399,24 @@ def test_a_range_that_grows_a_hundredfold_is_learnt_as_well_as_a_known_one():
 def test_predictions_do_not_jump_when_bins_grow(options):
     X, y = data(600)
     model = HistogramRegressor(
-        (32,), learning_rate_init=3e-3, random_state=0, **options
+        (32,), learning_rate_init=5e-3, random_state=0, **options
     )
-    for _ in range(15):
+    for _ in range(10):
         model.partial_fit(X, y)
     old, before = model.bins_, model.predict_dist(X)
     # Of partial_fit, only this: what is learnt then moves predictions too.
-    model._grow(model._read_training(X, 3 * y, None, reset=False))
+    model._grow(model._read_training(X, 1.5 * y, None, reset=False))
     after, new = model.predict_dist(X), model.bins_
     assert new != old and model.n_growths_ == 1
-    assert (new.low, new.high) != (old.low, old.high)
-    # Mass moves within a new bin, and a thousandth beyond each end.
     first, last = new.index_of(torch.tensor(y)).aminmax()
-    width = new.widths[first : last + 1].max().item()
-    beyond = 0.003
-    # The mean of a bin's mass is taken to be its center, before and after.
-    allowed = width / 2 + beyond * (new.high - new.low)
-    assert (after.mean - before.mean).abs().mean() < allowed
+    width = new.widths[first : last + 1].max().item()  # where y has been
+    # All of a bin counts as its center, before and after: half a bin. A hundredth of
+    # the mass is put beyond the old ends, which is two in a hundred bins.
+    assert (after.mean - before.mean).abs().mean() < width / 2
     for level in new.borders[1:-1].tolist():
-        assert (after.cdf(level) <= before.cdf(level + width) + beyond).all()
-        assert (after.cdf(level) >= before.cdf(level - width) - beyond).all()
+        too_much = (after.cdf(level) - before.cdf(level + width)).clamp(min=0)
+        too_little = (before.cdf(level - width) - after.cdf(level)).clamp(min=0)
+        assert (too_much + too_little).mean() < 0.01
 
 
 @pytest.mark.parametrize("loss", ["l2", "mdn"])
@@ -463,10 +464,11 @@ def test_a_little_beyond_what_came_first_uses_the_padding():
     X, y = data()
     model = HistogramRegressor((16,), random_state=0).partial_fit(X, y)
     bins = model.bins_  # with six bins of padding
-    model.partial_fit(X, np.clip(1.5 * y, bins.borders[3], bins.borders[-4]))
+    borders = bins.borders.tolist()
+    model.partial_fit(X, np.clip(1.5 * y, borders[3], borders[-4]))
     assert model.bins_ == bins
-    model.partial_fit(X, np.clip(1.5 * y, bins.borders[2], bins.borders[-4]))
-    assert model.bins_ == bins.grown(bins.borders[2])
+    model.partial_fit(X, np.clip(1.5 * y, borders[2], borders[-4]))
+    assert model.bins_ == bins.grown([borders[2], borders[-4]])
 
 
 def test_a_model_whose_bins_have_grown_is_saved_and_goes_on(tmp_path):
