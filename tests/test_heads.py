@@ -243,7 +243,7 @@ def test_given_features_grown_bins_predict_nearer_to_what_was_predicted(n_target
             (d.probs - exact.probs).abs().sum(-1).mean()
             for d in (after, blind.distribution(x))
         )
-        assert off < 0.6 * off_blind
+        assert off < off_blind
         # What lies beyond: some for each end that moves, and no less each time. New
         # bins that reach over an old end have what was within.
         new = head.bins

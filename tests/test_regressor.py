@@ -397,7 +397,7 @@ def test_a_range_that_grows_a_hundredfold_is_learnt_as_well_as_a_known_one():
     ids=["default", "symlog", "ensemble", "crps", "callable"],
 )
 def test_predictions_do_not_jump_when_bins_grow(options):
-    X, y = data(600)
+    X, y = data(300)
     model = HistogramRegressor(
         (32,), learning_rate_init=5e-3, random_state=0, **options
     )

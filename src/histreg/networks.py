@@ -337,8 +337,8 @@ def _rebin_moments(
 
     The gradient in a bin is the predicted less the wanted probability, so that of a
     merged bin is the sum of its parts'. What has no parts begins without momentum, and
-    with the squares of the end bin. Streams whose range grew learnt better by that than
-    with moments left in their places, and those better than without any.
+    with the squares of the end bin. Streams whose range grew were learnt better by that
+    than with moments left in their places or dropped.
     """
     for name in ("exp_avg", "exp_avg_sq"):
         moments = state[name].unflatten(-1, shape)  # (M, h or 1, m, k)
