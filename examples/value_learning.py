@@ -43,9 +43,10 @@ class Values(nn.Module):
 
     def loss(self, x: Tensor, actions: Tensor, y: Tensor) -> Tensor:
         """Return how far the values of the actions taken are from y."""
-        self.head.rebin(self.head.bins.grown(y))  # nothing
+        features = self.body(x)
+        self.head.rebin(self.head.bins.grown(y), features)  # nothing
         self.criterion.rebin(self.head.bins)  # nothing
-        outputs = self.head(self.body(x))  # (b, n_actions, k)
+        outputs = self.head(features)  # (b, n_actions, k)
         return self.criterion(outputs[torch.arange(len(y)), actions], y)
 
 

@@ -237,22 +237,117 @@ def test_bad_input_gets_one_sentence(make, sentence):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("y", [35.0, [-3.0, 4.0], [-700.0, 1e6], [5.0, -1e-3]])
-@pytest.mark.parametrize("n_bins", [24, 51, 100])
-def test_grown_bins_reach_around_y_and_are_whole_doublings(y, n_bins):
+_POSITIVE = np.random.default_rng(0).lognormal(0.0, 2.0, 500)
+GROWING = {
+    **BINS,
+    **{
+        spacing: Bins.of(_POSITIVE, spacing=spacing)
+        for spacing in ("uniform", "sqrt", "log", "symlog", "quantile")
+    },
+    "one wide bin": Bins([*np.linspace(0.0, 10.0, 100), 1e4]),
+}
+growing = st.sampled_from(sorted(GROWING))
+padding_shares = st.sampled_from([0.0, 0.06, 0.25])
+reals = st.floats(-1e9, 1e9)
+
+
+@given(growing, st.lists(reals, min_size=1, max_size=3), padding_shares)
+def test_grown_bins_are_as_many_and_hold_y_and_the_old_ones(name, y, share):
+    old = GROWING[name]
+    padding = int(share * old.n_bins)
+    new = old.grown(y, padding_in_bins=padding)
+    assert new.n_bins == old.n_bins
+    assert new.low <= old.low and old.high <= new.high
+    places = new.place_of(torch.tensor(y, dtype=torch.float64))
+    assert padding - 1e-9 <= places.min()
+    assert places.max() <= new.n_bins - padding + 1e-9
+    assert new.grown(y, padding_in_bins=padding) is new
+
+
+@given(growing, reals, padding_shares)
+def test_grown_bins_are_neighbours_merged(name, y, share):
+    old = GROWING[name]
+    new = old.grown(y, padding_in_bins=int(share * old.n_bins))
+    inner = [b for b in new.borders.tolist() if old.low <= b <= old.high]
+    places = [old.borders.tolist().index(b) for b in inner]  # not one has moved
+    steps = {b - a for a, b in itertools.pairwise(places)}
+    assert len(steps) <= 1  # always the same number of them,
+    for step in steps:
+        assert step & (step - 1) == 0  # a power of two
+
+
+@given(
+    st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=3),
+    st.sampled_from([24, 51, 100]),
+)
+def test_even_bins_grow_no_further_than_needed(y, n_bins):
     old = Bins.uniform(0.0, 10.0, n_bins)
     new = old.grown(y)
-    smallest, largest = min(np.ravel(y)), max(np.ravel(y))
-    assert new.n_bins == n_bins
-    assert new.low + 6 * new.width <= smallest and largest <= new.high - 6 * new.width
-    doublings = np.log2(new.width / old.width)
-    assert doublings == pytest.approx(round(doublings), abs=1e-9)
-    # Old borders lie among those of the halved new ones: nothing is moved sideways.
-    steps = (old.low - new.low) / old.width
-    assert steps == pytest.approx(round(steps), abs=1e-6)
-    # No further than needed: one doubling less would not have reached all of y.
-    spread = largest - smallest
-    assert new.high - new.low <= max(8 * (spread + 20), 80)
+    assert new.is_uniform
+    if new is old:
+        return
+    # Half as wide, wherever they began, they would miss y or what was there; up to two
+    # old bins, as both ends move by whole ones.
+    half = new.width / 2
+    low, high = min(0.0, min(y) - 6 * half), max(10.0, max(y) + 6 * half)
+    assert n_bins * half < high - low + 2.001 * old.width
+
+
+def test_room_on_both_sides_takes_no_more_doublings_than_on_one():
+    # 50 bins of 0.2; of 0.8 each they span 40, and [-11, 20] with 6 of them on each
+    # side takes 40.6; of 1.6 each they do.
+    new = Bins.uniform(0.0, 10.0, 50).grown([-11.0, 20.0])
+    assert new.width == pytest.approx(1.6)
+    # 21 + 6 * 1.6 = 20.6 beyond the old ends below, 19.6 above, 80 - 10 to share.
+    assert new.low == pytest.approx(-70 * 20.6 / 40.2, abs=0.2)
+
+
+@pytest.mark.parametrize("power", [8.1, 12.0, 16.0])
+def test_geometric_bins_reach_twice_as_many_powers(power):
+    old = Bins([2.0**i for i in range(9)])
+    new = old.grown(2.0**power, padding_in_bins=0)
+    expected = [2.0 ** (2 * i) for i in range(9)]
+    np.testing.assert_allclose(new.borders, expected, rtol=1e-12)
+    mirrored = Bins(-old.borders.flip(0)).grown(-(2.0**power), padding_in_bins=0)
+    np.testing.assert_allclose(-mirrored.borders.flip(0), expected, rtol=1e-12)
+    towards_zero = old.grown(2.0 ** (8 - power), padding_in_bins=0)
+    np.testing.assert_allclose(
+        towards_zero.borders, [2.0 ** (2 * i - 8) for i in range(9)], rtol=1e-12
+    )
+
+
+@given(growing, st.floats(-1e30, 1e30))
+def test_uneven_bins_keep_every_second_border_however_far_y_is(name, y):
+    old = GROWING[name]
+    new = old.grown(y, padding_in_bins=int(0.06 * old.n_bins))
+    kept = set(old.borders.tolist()) & set(new.borders.tolist())
+    assert old.is_uniform or len(kept) >= old.n_bins // 2
+
+
+@given(st.lists(reals, min_size=1, max_size=60), padding_shares)
+def test_even_bins_grow_as_often_as_the_range_of_y_doubles(stream, share):
+    bins = Bins.uniform(0.0, 10.0, 100)
+    n_growths = 0
+    for y in stream:
+        new = bins.grown(y, padding_in_bins=int(share * 100))
+        n_growths += new is not bins
+        bins = new
+    # A growth doubles the range at least. Before the last one, y was within a quarter
+    # of it from one end, and had been so from the other when that end last moved, by
+    # half of it or less: y spans an eighth of it, a sixteenth of what it became.
+    spanned = max([10.0, *stream]) - min([0.0, *stream])
+    assert n_growths <= math.log2(16 * spanned / 10)
+
+
+def test_geometric_bins_grow_as_often_as_the_power_of_y_doubles():
+    bins = Bins([2.0**i for i in range(9)])
+    n_growths = 0
+    for power in range(500):
+        new = bins.grown(2.0**power, padding_in_bins=2)
+        n_growths += new is not bins
+        bins = new
+    # Each doubles the powers; before the last one, 500 had come into the last quarter.
+    assert n_growths <= math.log2(2 * 500 * 4 / 3 / 8)
 
 
 def test_bins_that_reach_far_enough_do_not_grow():
@@ -287,7 +382,8 @@ def test_averaging_over_bins_is_an_integral(name, other):
         (lambda b: b.grown(1.7e308), "y must leave room for bins around it"),
         (lambda b: b.grown(1.0, padding_in_bins=13), "a quarter of the 50 bins"),
         (lambda b: b.grown(1.0, padding_in_bins=-1), "a quarter of the 50 bins"),
-        (lambda _: BINS["uneven"].grown(100.0, padding_in_bins=1), "equal width"),
+        (lambda b: Bins(b.borders**2).grown(-1e308), "y must leave room for bins"),
+        (lambda b: Bins(b.borders**2).grown([-1e308, 1e308]), "y must leave room"),
     ],
 )
 def test_what_cannot_grow_gets_one_sentence(grow, sentence):

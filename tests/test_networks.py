@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 
+from histreg import Bins, HistogramHead
 from histreg.networks import (
     CopiedBody,
     LabelEmbedding,
@@ -110,3 +111,52 @@ def test_dropout_drops_its_share_and_keeps_the_mean(p):
     # No position is drawn differently: the four quarters of a word alike.
     words = (out[: n - 1] == 0).double().view(-1, 4).mean(dim=0)
     assert (words - p).abs().max() < 5 * math.sqrt(p * (1 - p) / (n / 4))
+
+
+def stack_on(bins, n_models=2, n_targets=2):
+    """Return a stack whose outputs are logits, features of some rows, and Adam."""
+    body = TabularBody(n_models, 3, hidden_layer_sizes=(8,), embedding_width=0)
+    stack = Stack(body, n_targets, bins.n_bins)
+    optimizer = torch.optim.AdamW(stack.parameters())
+    numbers, codes = torch.randn(40, 3), torch.empty(40, 0, dtype=torch.int64)
+    stack(numbers, codes).square().sum().backward()
+    optimizer.step()
+    return stack, body(numbers, codes).detach(), optimizer
+
+
+def test_a_stack_is_rebinned_as_a_head_is():
+    old = Bins.uniform(0.0, 10.0, 50)
+    new = old.grown(30.0)
+    stack, features, _ = stack_on(old)
+    head = HistogramHead(8, old)
+    with torch.no_grad():
+        head.linear.weight.copy_(stack.readout.weight[1, :, :50].T)
+        head.linear.bias.copy_(stack.readout.bias[1, 0, :50])
+    before = stack.outputs(features)
+    stack.rebin([old, old], [new, old], features)
+    head.rebin(new, features[1])
+    after = stack.outputs(features)
+    # The models are fitted together, so not to the last digit as one alone.
+    torch.testing.assert_close(
+        after[1, :, 0].softmax(-1), head(features[1]).softmax(-1), rtol=0, atol=2e-3
+    )
+    assert torch.equal(after[:, :, 1], before[:, :, 1])  # whose bins are the same
+
+
+def test_the_moments_of_merged_bins_are_sums():
+    old = Bins.uniform(0.0, 10.0, 50)
+    new = old.grown(12.0)  # pairs, and as many bins again above
+    assert new.borders[:26].tolist() == old.borders[::2].tolist()
+    stack, features, optimizer = stack_on(old)
+    state = optimizer.state[stack.readout.weight]
+    before = {name: state[name].clone() for name in ("exp_avg", "exp_avg_sq")}
+    body = optimizer.state[stack.body.layers[0].weight]["exp_avg"].clone()
+    stack.rebin([old, old], [new, old], features, [optimizer])
+    for name, was in before.items():
+        now = state[name]
+        pairs = was[..., :50].unflatten(-1, (25, 2)).sum(-1)
+        torch.testing.assert_close(now[..., :25], pairs)
+        end = was[..., 49:50] if name == "exp_avg_sq" else torch.zeros(1)
+        torch.testing.assert_close(now[..., 25:50], end.expand(2, 8, 25))
+        assert torch.equal(now[..., 50:], was[..., 50:])  # of the other target
+    assert torch.equal(optimizer.state[stack.body.layers[0].weight]["exp_avg"], body)

@@ -488,6 +488,141 @@ def test_partial_fit_learns_batch_by_batch():
         model.partial_fit(X, np.stack([y, y], axis=1))
 
 
+def scaled_stream(seed, scales, n=300):
+    """Yield X and y = a (sin(3 x_0) + x_1 + 0.1 noise) for each a."""
+    rng = np.random.default_rng(seed)
+    for a in scales:
+        X = rng.uniform(-1, 1, size=(n, 3))
+        y = np.sin(3 * X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=n)
+        yield X, a * y
+
+
+def test_a_range_that_grows_a_hundredfold_is_learnt_as_well_as_a_known_one():
+    scales = [*np.geomspace(1, 100, 15), *[100] * 10]
+    ((X_new, y_new),) = scaled_stream(99, [100], n=2000)
+    errors = []
+    for y_range in (None, (-230, 230)):
+        model = HistogramRegressor(
+            (64, 64), y_range=y_range, learning_rate_init=3e-3, random_state=0
+        )
+        for X, y in scaled_stream(0, scales):
+            model.partial_fit(X, y)
+        errors.append(np.abs(model.predict(X_new) - y_new).mean())
+        assert model.n_clipped_ == 0 and model.n_seen_ == 25 * 300
+        assert (model.n_growths_ > 4) == (y_range is None)
+    growing, known = errors
+    # The noise alone has 8. Five seeds had ratios of 0.88 to 1.03.
+    assert growing < 1.1 * known
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"bins": "symlog"},
+        {"final_sigma_in_bins": None, "n_estimators": 2},
+        {"loss": "crps"},
+        {"target": targets.projected},
+    ],
+    ids=["default", "symlog", "ensemble", "crps", "callable"],
+)
+def test_predictions_do_not_jump_when_bins_grow(options):
+    X, y = data(300)
+    model = HistogramRegressor(
+        (32,), learning_rate_init=5e-3, random_state=0, **options
+    )
+    for _ in range(10):
+        model.partial_fit(X, y)
+    old, before = model.bins_, model.predict_dist(X)
+    # Of partial_fit, only this: what is learnt then moves predictions too.
+    model._grow(model._read_training(X, 1.5 * y, None, reset=False))
+    after, new = model.predict_dist(X), model.bins_
+    assert new != old and model.n_growths_ == 1
+    first, last = new.index_of(torch.tensor(y)).aminmax()
+    width = new.widths[first : last + 1].max().item()  # where y has been
+    # All of a bin counts as its center, before and after: half a bin. A hundredth of
+    # the mass is put beyond the old ends, which is two in a hundred bins.
+    assert (after.mean - before.mean).abs().mean() < width / 2
+    for level in new.borders[1:-1].tolist():
+        too_much = (after.cdf(level) - before.cdf(level + width)).clamp(min=0)
+        too_little = (before.cdf(level - width) - after.cdf(level)).clamp(min=0)
+        assert (too_much + too_little).mean() < 0.01
+
+
+@pytest.mark.parametrize("loss", ["l2", "mdn"])
+def test_outputs_that_are_no_logits_stay_when_bins_grow(loss):
+    X, y = data()
+    model = HistogramRegressor((16,), loss=loss, random_state=0).partial_fit(X, y)
+    before = model.predict(X)
+    model._grow(model._read_training(X, 3 * y, None, reset=False))
+    assert model.bins_.high > 20
+    np.testing.assert_array_equal(model.predict(X), before)
+
+
+def test_bins_of_each_target_grow_by_themselves():
+    X, y = data()
+    both = np.stack([y, y], axis=1)
+    model = HistogramRegressor((16,), random_state=0).partial_fit(X, both)
+    first, second = model.bins_
+    model.partial_fit(X, both * [1, 5])
+    assert model.bins_[0] == first and model.n_growths_ == 1
+    assert model.bins_[1] == second.grown(5 * y)
+    model.partial_fit(X, both * [5, 1])
+    assert model.bins_ == (second.grown(5 * y),) * 2 and model.n_growths_ == 2
+
+
+def test_bins_that_were_given_grow_if_told_to():
+    X, y = data()
+    given = Bins.uniform(-15, 15, 50)
+    for options in ({"bins": given}, {"y_range": (-12, 12)}, {"bins_grow": False}):
+        model = HistogramRegressor((16,), random_state=0, **options).partial_fit(X, y)
+        bins = model.bins_
+        with pytest.warns(UserWarning, match="of 200 targets lie outside"):
+            model.partial_fit(X, 5 * y)
+        n_clipped = model.n_clipped_
+        model.partial_fit(X, 5 * y)  # told once
+        assert model.bins_ == bins and model.n_growths_ == 0
+        assert 0 < model.n_clipped_ == 2 * n_clipped and model.n_seen_ == 600
+    growing = HistogramRegressor((16,), bins=given, bins_grow=True).partial_fit(X, y)
+    assert growing.partial_fit(X, 5 * y).bins_ == given.grown(5 * y)
+    assert growing.n_clipped_ == 0
+    with pytest.raises(ValueError, match="bins_grow must be True, False or 'auto'"):
+        HistogramRegressor(bins_grow="maybe").partial_fit(X, y)
+
+
+def test_a_little_beyond_what_came_first_uses_the_padding():
+    X, y = data()
+    model = HistogramRegressor((16,), random_state=0).partial_fit(X, y)
+    bins = model.bins_  # with six bins of padding
+    borders = bins.borders.tolist()
+    model.partial_fit(X, np.clip(1.5 * y, borders[3], borders[-4]))
+    assert model.bins_ == bins
+    model.partial_fit(X, np.clip(1.5 * y, borders[2], borders[-4]))
+    assert model.bins_ == bins.grown([borders[2], borders[-4]])
+
+
+def test_a_model_whose_bins_have_grown_is_saved_and_goes_on(tmp_path):
+    X, y = data()
+    model = HistogramRegressor((16,), random_state=0).partial_fit(X, y)
+    model.partial_fit(X, 5 * y).calibrate(X, 5 * y).save(tmp_path / "model")
+    again = HistogramRegressor.load(tmp_path / "model")
+    assert again.bins_ == model.bins_ and again.n_growths_ == 1
+    assert (again.n_seen_, again.n_clipped_) == (400, 0)
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    again.partial_fit(X, 25 * y)
+    assert again.n_growths_ == 2 and again.model_.calibration is None
+
+
+def test_bins_grow_on_a_warm_start():
+    X, y = data()
+    model = HistogramRegressor(**SMALL, warm_start=True).fit(X, y)
+    bins = model.bins_
+    model.fit(X, 3 * y)
+    assert model.bins_ == bins.grown(3 * y) and model.n_clipped_ == 0
+    assert model.set_params(warm_start=False).fit(X, y).bins_ == bins
+    assert model.n_growths_ == 0
+
+
 def test_a_known_range_is_kept_and_what_lies_outside_is_told():
     X, y = data()
     model = HistogramRegressor(**SMALL, y_range=(-20, 20)).fit(X, y)

@@ -297,6 +297,7 @@ def test_few_different_values_make_no_tail():
             lambda: HistogramHead(3, BINS["both"]).rebin(INNER),
             "rebin needs bins without tails",
         ),
+        (lambda: BINS["both"].grown(9.0), "grown needs bins without tails"),
     ],
 )
 def test_bad_input_gets_one_sentence(make, sentence):

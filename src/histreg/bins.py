@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from histreg import spacings
@@ -44,6 +44,44 @@ PRESETS = MappingProxyType(
 def float64_on(device: torch.device) -> torch.dtype:
     """Return the widest float type of a device: float64, but float32 on Apple's."""
     return torch.float32 if device.type == "mps" else torch.float64
+
+
+class _Onward(NamedTuple):
+    """How bins go on beyond an end: by a constant ratio of widths."""
+
+    width: float  # of the end bin
+    slope: float  # logarithm of the ratio, outwards
+
+    def length(self, n: int) -> float:
+        """Return how far n of them reach; infinity beyond float64."""
+        try:
+            if self.slope == 0:
+                return n * self.width
+            growth = math.expm1(n * self.slope) / math.expm1(self.slope)
+            return self.width * math.exp(self.slope) * growth
+        except OverflowError:
+            return math.inf
+
+    def n_within(self, length: float) -> float:
+        """Return how many reach that far; infinity if none ever do."""
+        n = length / self.width
+        if self.slope == 0:
+            return n
+        inner = n * math.expm1(self.slope) / math.exp(self.slope)
+        return math.log1p(inner) / self.slope if inner > -1 else math.inf
+
+    def reaching(self, n: int, length: float) -> _Onward:
+        """Return the least steep of which n reach that far, this one if it does."""
+        if self.length(n) >= length:
+            return self
+        least, most = self.slope, 700.0 / n + abs(self.slope)
+        for _ in range(60):  # halves what is not known to a unit in the last place
+            middle = (least + most) / 2
+            if self._replace(slope=middle).length(n) < length:
+                least = middle
+            else:
+                most = middle
+        return self._replace(slope=most)
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -255,27 +293,38 @@ class Bins:
         return cls.around(y_min, y_max, **PRESETS[name]._asdict())
 
     def grown(self, y: ArrayLike | Tensor, *, padding_in_bins: float = 6.0) -> Bins:
-        """Return as many bins that reach around ``y`` too, by doubling their width.
+        """Return as many bins that reach around ``y`` too: neighbours become one.
 
-        For targets whose range is not known beforehand. The range doubles towards
-        the side where y is, so that after any number of targets it has grown
-        seldom; `HistogramHead.rebin` takes what was learnt along.
+        For targets whose range is not known beforehand. Each new bin is 2, 4, 8, ...
+        of these, so that what was learnt moves along (`HistogramHead.rebin`); the
+        fewest that leave room for y, so that the range is at most about twice what
+        is needed, and grows seldom. Room that is left over goes to the ends that
+        move, by how far they have to.
+
+        Bins of one width stay so. Others are merged in pairs and go on beyond the ends
+        by the ratio of the last two widths, no steeper than is usual between
+        neighbours, so that bins that are even in a logarithm reach twice as many powers
+        of ten; where that does not reach y, by the ratio that reaches twice as far.
 
         Parameters
         ----------
         y : array-like of shape (...)
             Finite. None at all, or all well within, returns these bins.
         padding_in_bins : float
-            Room to keep beyond y on each side, in bins: as much as a smoothed target
-            reaches.
+            Room to keep beyond y on each side, in bins, rounded up to whole ones: as
+            much as a smoothed target reaches. At most a quarter of the bins.
 
         Examples
         --------
         >>> Bins.uniform(0.0, 10.0, 50).grown(35.0)
         Bins(n_bins=50, low=0, high=40, width=0.8)
+        >>> Bins([1.0, 10.0, 100.0]).grown(5000.0, padding_in_bins=0).borders
+        tensor([1.0000e+00, 1.0000e+02, 1.0000e+04], dtype=torch.float64)
         """
+        if self.has_tails:
+            raise ValueError(f"grown needs bins without tails, got {self}")
         # More than a quarter on a side, and each doubling would call for another.
-        if not 0 <= 4 * padding_in_bins <= self.n_bins:
+        if not 0 <= padding_in_bins <= self.n_bins // 4:
             raise ValueError(
                 "padding_in_bins must lie between 0 and a quarter of the "
                 f"{self.n_bins} bins, got {padding_in_bins=}"
@@ -284,23 +333,98 @@ class Bins:
         if values.numel() == 0:
             return self
         y_min, y_max = _finite_extremes(values)
-        width, low, high = self.width, self.low, self.high
-        while True:
-            is_low_enough = low + padding_in_bins * width <= y_min
-            is_high_enough = y_max <= high - padding_in_bins * width
-            if is_low_enough and is_high_enough:
+        # Whole ones end at a border, whatever the widths; parts would depend on them.
+        n_padding = math.ceil(padding_in_bins)
+        if self._has_room(y_min, y_max, n_padding):
+            return self
+        for n_merged in (2**i for i in range(1, 1000)):
+            borders = self._merged(y_min, y_max, n_padding, n_merged)
+            if borders is None:
+                continue
+            if not np.isfinite(borders[-1] - borders[0]):
                 break
-            width *= 2
-            if is_low_enough:
-                high = low + self.n_bins * width
-            else:  # also if both ends are too near: the other one comes next
-                low = high - self.n_bins * width
-            if not math.isfinite(high - low):
-                raise ValueError(
-                    "y must leave room for bins around it in float64, got a range of "
-                    f"{y_min}..{y_max}"
+            bins = Bins(borders)
+            if bins._has_room(y_min, y_max, n_padding):
+                return bins
+        raise ValueError(
+            "y must leave room for bins around it in float64, got a range of "
+            f"{y_min}..{y_max}"
+        )
+
+    def _has_room(self, y_min: float, y_max: float, n_padding: int) -> bool:
+        """Whether both lie within, by that many bins up to rounding."""
+        first, last = self.place_of(as_float64([y_min, y_max])).tolist()
+        least = n_padding - 1e-9
+        return least <= first and last <= self.n_bins - least
+
+    def _onward(self, n: int) -> tuple[_Onward, _Onward]:
+        """Return how n bins go on below the first border and above the last."""
+        if self.is_uniform:
+            return _Onward(self.width, 0.0), _Onward(self.width, 0.0)
+        widths = self.widths
+        changes = widths.log().diff()
+        usual = changes.abs().median().item()
+        ends = []
+        for end, width, slope in (
+            (self.low, widths[0].item(), -changes[0].item()),
+            (self.high, widths[-1].item(), changes[-1].item()),
+        ):
+            # Not so narrow that float64 could not tell their borders apart.
+            narrowest = min(width, 64 * np.finfo(np.float64).eps * abs(end))
+            least = math.log(narrowest / width) / n if narrowest else -math.inf
+            ends.append(_Onward(width, max(-usual, least, min(slope, usual))))
+        return ends[0], ends[1]
+
+    def _merged(
+        self, y_min: float, y_max: float, n_padding: int, n_merged: int
+    ) -> NDArray[np.float64] | None:
+        """Return borders of as many bins around y, each of them n of these, if any."""
+        n_bins, padding = self.n_bins, n_padding * n_merged
+        n_new = (n_merged - 1) * n_bins  # of these bins, to be put beyond the ends
+        below, above = self._onward(n_new)
+
+        def place_of(value: float) -> float:  # infinite where none ever reaches
+            if value < self.low:
+                return -below.n_within(self.low - value)
+            if value > self.high:
+                return n_bins + above.n_within(value - self.high)
+            return self.place_of(as_float64(value)).item()
+
+        # How many of them each side asks for.
+        n_below = max(0, padding - np.floor(place_of(y_min)))
+        n_above = max(0, padding + np.ceil(place_of(y_max)) - n_bins)
+        if n_below + n_above <= n_new:
+            spare = n_new - n_below - n_above
+            taken = int(n_below + round(spare * n_below / max(1, n_below + n_above)))
+        elif self.is_uniform:
+            return None
+        else:
+            # Each side takes what it asks for, up to half or what the other one leaves.
+            half = n_new // 2
+            taken = int(min(n_below, max(half, n_new - n_above)))
+            reaches = taken - padding, n_new - taken - padding
+            lengths = self.low - y_min, y_max - self.high
+            if any(
+                length > 0 and n < max(1, padding / 2)  # too few, so too steep
+                for n, length in zip(reaches, lengths, strict=True)
+            ):
+                return None
+            # Twice as far, so that y which goes on slowly does not ask for more soon.
+            below, above = (
+                onward.reaching(n, 2 * length) if length > 0 else onward
+                for onward, n, length in zip(
+                    (below, above), reaches, lengths, strict=True
                 )
-        return self if width == self.width else Bins.uniform(low, high, self.n_bins)
+            )
+
+        def border(place: int) -> float:  # counted in these bins
+            if place < 0:
+                return self.low - below.length(-place)
+            if place > n_bins:
+                return self.high + above.length(place - n_bins)
+            return self._borders[place]
+
+        return np.array([border(i * n_merged - taken) for i in range(n_bins + 1)])
 
     def with_tails(self, lower: Tail | None = None, upper: Tail | None = None) -> Bins:
         """Return bins whose first and last reach to infinity, by these tails.

@@ -347,7 +347,9 @@ def inspect(model: ModelFolder) -> None:
         f"{regressor.hidden_layer_sizes}, {n_parameters:,} weights",
         "loss": regressor.loss,
         "epochs": str(regressor.n_iter_),
-        "bins": str(regressor.bins_),
+        "bins": str(regressor.bins_)
+        + (f", grown {regressor.n_growths_} times" if regressor.n_growths_ else ""),
+        "clipped": f"{regressor.n_clipped_:,} of {regressor.n_seen_:,} targets",
         "smoothing": f"{regressor.sigma_in_bins:g} bins in training, "
         f"{regressor.final_sigma_in_bins} in the end",
         "calibrated": "no"

@@ -13,10 +13,15 @@ from histreg.bins import (
     Bins,
     as_float64,
     checked_bins,
+    float64_on,
     replacing_bins,
     restored_bins,
 )
 from histreg.distribution import Histogram
+
+BEYOND = 0.005  # of the mass, beyond an old end when bins are exchanged
+BEYOND_UNSEEN = 0.01  # of the end bin's density, where the mass is not known
+FITTING_STEPS = 30
 
 
 class HistogramHead(nn.Module):
@@ -130,14 +135,20 @@ class HistogramHead(nn.Module):
         )
 
     @torch.no_grad()
-    def rebin(self, bins: Bins | Sequence[Bins]) -> None:
+    def rebin(
+        self, bins: Bins | Sequence[Bins], features: Tensor | None = None
+    ) -> None:
         """Move to other bins in place, as many, and predict what was predicted.
 
         The log density over y is linear in the features; each new bin takes its
         average over the old bins it covers. A Gaussian stays a Gaussian of the same
         mean that way, and weights stay weights, so that an optimiser goes on with
-        them. Beyond the old ends the density is that of the end bin, less by a
-        factor of 100 for each new bin.
+        them. Beyond the old ends the density is that of the end bin, less by a factor
+        of 100.
+
+        With ``features`` of some samples, the weights are then fitted to what was
+        predicted for these: to the differences of the CDF at the new borders, and
+        0.5 % beyond each end that moves.
 
         Parameters
         ----------
@@ -145,6 +156,11 @@ class HistogramHead(nn.Module):
             In the form and number of those that are there; the same ones change
             nothing. `Bins.grown` makes some that reach further. The loss has to
             follow: `HistogramLoss.rebin`.
+        features : Tensor of shape (..., d), optional
+            Of some samples, such as the next batch. Give them where densities are not
+            smooth, or where bins grow more than once: end bins that y has not come to
+            yet are nearly empty, a hundredth of that is less with each growth, and to
+            learn it back takes long.
 
         Examples
         --------
@@ -164,14 +180,13 @@ class HistogramHead(nn.Module):
                 "rebin needs bias=True: a density beyond the old bins is no matter of "
                 "the features"
             )
+        if features is not None:
+            features = features.detach().flatten(0, -2)
         n_sharing = (self.n_targets or 1) // len(each_new)
         weights = self.linear.weight.view(len(each_new), n_sharing, self.n_bins, -1)
         biases = self.linear.bias.view(len(each_new), n_sharing, self.n_bins)
         for i, (old, wanted) in enumerate(zip(self._each_bins, each_new, strict=True)):
-            matrix, shift = _log_density_over(old, wanted)
-            matrix, shift = matrix.to(weights), shift.to(weights)
-            weights[i] = matrix @ weights[i]
-            biases[i] = biases[i] @ matrix.T + shift
+            rebin_readout(weights[i].mT, biases[i], old, wanted, features)
         self.bins = new
 
     def _start_uniform(self) -> None:
@@ -204,10 +219,93 @@ class HistogramHead(nn.Module):
         return f"bins={self.bins}, n_targets={self.n_targets}"
 
 
-def _log_density_over(old: Bins, new: Bins) -> tuple[Tensor, Tensor]:
-    """Return how logits over other bins follow: matrix (k, k) @ logits + shift (k,)."""
-    matrix = old.averaging_over(new)
+def rebin_readout(
+    weight: Tensor, bias: Tensor, old: Bins, new: Bins, features: Tensor | None = None
+) -> None:
+    """Let a linear layer, in place, give logits over other bins: as many, as dense.
+
+    See `HistogramHead.rebin`.
+
+    Parameters
+    ----------
+    weight : Tensor of shape (..., d, k)
+    bias : Tensor of shape (..., k)
+    old, new : Bins
+    features : Tensor of shape (n, d) or (..., n, d), optional
+    """
+    matrix = old.averaging_over(new)  # (k, k)
     shift = new.widths.log() - matrix @ old.widths.log()
+    wide = float64_on(weight.device)
+    matrix, shift = matrix.to(weight.device, wide), shift.to(weight.device, wide)
+    old_weight, old_bias = weight.to(wide), bias.to(wide)
+    new_weight = old_weight @ matrix.T
+    new_bias = old_bias @ matrix.T + shift
+    beyond = _shares_beyond(old, new).to(weight.device, wide)  # (k,)
+    is_beyond = beyond > 0
+    if features is None or not features.numel():
+        new_bias += math.log(BEYOND_UNSEEN) * is_beyond
+    else:
+        features = features.detach().to(wide)
+        logits = features @ old_weight + old_bias.unsqueeze(-2)  # (..., n, k)
+        probs = Histogram(old, logits=logits).rebinned(new).probs
+        probs = (1 - beyond.sum()) * probs + beyond
+        if is_beyond.any():
+            # A plane through the log masses within, so that it is little for every row;
+            # the end bin's weights would give much of it to a few.
+            logits = features @ new_weight + new_bias.unsqueeze(-2)
+            slope, start = _plane(features, logits[..., ~is_beyond].logsumexp(-1))
+            new_weight[..., is_beyond] = slope.unsqueeze(-1)
+            new_bias[..., is_beyond] = start.unsqueeze(-1) + beyond[is_beyond].log()
+        new_weight, new_bias = _fitted(new_weight, new_bias, features, probs)
+    weight.copy_(new_weight)
+    bias.copy_(new_bias)
+
+
+def _shares_beyond(old: Bins, new: Bins) -> Tensor:  # (k,)
+    """Return what part of the mass each new bin beyond the old ends gets, float64.
+
+    In all `BEYOND` at each end that moves: the n-th a part in proportion to 1 / n, as y
+    that goes further comes to the first ones first.
+    """
     above, below = new.centers > old.high, new.centers < old.low
-    n_beyond = above.cumsum(0) + below.flip(0).cumsum(0).flip(0)  # bins beyond the end
-    return matrix, shift - math.log(100) * n_beyond
+    nth = above.cumsum(0) + below.flip(0).cumsum(0).flip(0)  # from an end, or 0
+    shares = torch.zeros(new.n_bins, dtype=torch.float64)
+    for beyond in (above, below):
+        parts = 1 / nth[beyond].double()
+        shares[beyond] = BEYOND * parts / parts.sum()
+    return shares
+
+
+def _plane(features: Tensor, height: Tensor) -> tuple[Tensor, Tensor]:
+    """Return slope (..., d) and start (...) near heights (..., n) over features."""
+    center, middle = features.mean(-2, keepdim=True), height.mean(-1, keepdim=True)
+    spread = features - center  # (..., n, d)
+    products = spread.mT @ spread
+    # A thousandth of their variance: features may be more than rows, or all alike.
+    ridge = 1e-3 * products.diagonal(dim1=-2, dim2=-1).mean(-1) + 1e-12
+    eye = torch.eye(features.shape[-1], dtype=spread.dtype, device=spread.device)
+    moments = spread.mT @ (height - middle).unsqueeze(-1)
+    slope = torch.linalg.solve(products + ridge[..., None, None] * eye, moments)
+    start = middle.squeeze(-1) - (center @ slope)[..., 0, 0]
+    return slope.squeeze(-1), start
+
+
+def _fitted(
+    weight: Tensor, bias: Tensor, features: Tensor, probs: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Return a readout of these features (..., n, d) nearer to probs (..., n, k)."""
+    parameters = [each.clone().requires_grad_() for each in (weight, bias)]
+    optimizer = torch.optim.LBFGS(
+        parameters, max_iter=FITTING_STEPS, line_search_fn="strong_wolfe"
+    )
+
+    def loss() -> Tensor:
+        optimizer.zero_grad()
+        logits = features @ parameters[0] + parameters[1].unsqueeze(-2)
+        found = -(probs * logits.log_softmax(-1)).sum(-1).mean(-1).sum()
+        found.backward()
+        return found
+
+    with torch.enable_grad():
+        optimizer.step(loss)
+    return parameters[0].detach(), parameters[1].detach()

@@ -7,7 +7,7 @@ of scikit-learn. Predictions are made some rows at a time, so that memory stays 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from histreg.bins import Bins
 from histreg.columns import LabelCodes, NumberScaling, Table
 from histreg.distribution import Histogram
 from histreg.networks import CopiedBody, Stack, TabularBody
-from histreg.objectives import Objective
+from histreg.objectives import Objective, OnHistogram
 
 CHUNK = 4096  # rows at once; 16,384 took a fifth longer
 MOST_COPIES = 8
@@ -151,6 +151,35 @@ class Model:
             self.sharp = Stack(self.network.body, *self.network.shape)
             self.sharp.readout = copy.deepcopy(self.network.readout)
         return self.sharp
+
+    def rebin(
+        self,
+        objective: Objective,
+        table: Table,
+        optimizers: Iterable[torch.optim.Optimizer] = (),
+    ) -> None:
+        """Take the bins of another objective, and predict what was predicted.
+
+        Parameters
+        ----------
+        objective : Objective
+            The same but for its bins, as many.
+        table : Table
+            Some rows, to know how much is predicted where.
+        optimizers : iterable of Optimizers
+            To go on with.
+        """
+        if isinstance(objective, OnHistogram):
+            device = self.network.readout.weight.device
+            rows = slice(CHUNK)  # enough to tell
+            inputs = self.inputs(Table(table.numbers[rows], table.labels[rows]))
+            with torch.no_grad():
+                features = self.network.body(*(each.to(device) for each in inputs))
+            for stack in (self.network, self.sharp):
+                if stack is not None:
+                    stack.rebin(self.bins, objective.bins, features, optimizers)
+        self.objective = objective
+        self.calibration = None  # on the bins as they were
 
     def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
         """Return all that the model is: what JSON can say, and tensors."""

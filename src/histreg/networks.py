@@ -9,13 +9,15 @@ from __future__ import annotations
 import copy
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from histreg._checks import check_choice
+from histreg.bins import Bins
+from histreg.heads import rebin_readout
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
@@ -276,6 +278,39 @@ class Stack(nn.Module):
         """Return the readout of features: (M, n, h) -> (M, n, m, o)."""
         return self.readout(features).unflatten(-1, self.shape)
 
+    @torch.no_grad()
+    def rebin(
+        self,
+        old: Sequence[Bins],
+        new: Sequence[Bins],
+        features: Tensor,
+        optimizers: Iterable[torch.optim.Optimizer] = (),
+    ) -> None:
+        """Move outputs that are logits over the bins of each target to other bins.
+
+        In place, as `HistogramHead.rebin` does it, and with the moments that Adam
+        keeps of the readout.
+
+        Parameters
+        ----------
+        old, new : sequences of m Bins
+        features : Tensor of shape (M, n, h)
+            Of some rows.
+        optimizers : iterable of Optimizers
+            Those that train the readout or not.
+        """
+        readout, changes = self.readout, list(zip(old, new, strict=True))
+        weights = readout.weight.unflatten(-1, self.shape)  # (M, h, m, k)
+        biases = readout.bias.squeeze(1).unflatten(-1, self.shape)  # (M, m, k)
+        for i, (before, after) in enumerate(changes):
+            if after != before:
+                rebin_readout(weights[:, :, i], biases[:, i], before, after, features)
+        for optimizer in optimizers:
+            for parameter in (readout.weight, readout.bias):
+                state = optimizer.state.get(parameter)
+                if state:
+                    _rebin_moments(state, self.shape, changes)
+
     def state_of(self, i: int) -> list[Tensor]:
         """Return views of all that the i-th model has learnt."""
         return self.body.state_of(i) + _slices(self.readout, i)
@@ -293,6 +328,28 @@ def dropout(x: Tensor, p: float, *, generator: torch.Generator | None = None) ->
     draws = words.view(torch.int16)[: x.numel()].view(x.shape)
     kept = draws >= round(p * 2**16) - 2**15
     return x * (kept * (1 / (1 - p)))
+
+
+def _rebin_moments(
+    state: dict[str, Tensor], shape: tuple[int, int], changes: list[tuple[Bins, Bins]]
+) -> None:
+    """Move Adam's moments of a readout to other bins, in place.
+
+    The gradient in a bin is the predicted less the wanted probability, so that of a
+    merged bin is the sum of its parts'. What has no parts begins without momentum, and
+    with the squares of the end bin. Streams whose range grew were learnt better by that
+    than with moments left in their places or dropped.
+    """
+    for name in ("exp_avg", "exp_avg_sq"):
+        moments = state[name].unflatten(-1, shape)  # (M, h or 1, m, k)
+        for i, (before, after) in enumerate(changes):
+            if after == before:
+                continue
+            matrix = after.averaging_over(before).T  # (k, k), parts of old bins in new
+            if name == "exp_avg_sq":
+                is_beyond = matrix.sum(dim=1, keepdim=True) == 0
+                matrix = matrix + is_beyond * before.averaging_over(after)
+            moments[:, :, i] = moments[:, :, i] @ matrix.T.to(moments)
 
 
 def _slices(module: nn.Module, i: int) -> list[Tensor]:

@@ -124,6 +124,11 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     y_range : (float, float), or a sequence of one pair per target, optional
         The range of y if it is known. Targets outside are clipped for training,
         counted in ``n_clipped_`` and reported by one warning.
+    bins_grow : bool or "auto"
+        Whether bins grow where training goes on (`partial_fit`, or `fit` with
+        ``warm_start``) and y comes within half the padding of an end or lies beyond,
+        see `Bins.grown`; predictions do not jump. ``"auto"`` lets those grow that were
+        laid over training targets, and keeps ``bins`` and ``y_range`` as given.
     n_estimators : int
         Networks, trained as one stack, each with validation rows of its own;
         predictions are those of their mixture.
@@ -162,8 +167,12 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         ``elapsed_s`` by epoch; validation is None without early stopping.
     n_iter_ : int
         Epochs trained.
+    n_seen_ : int
+        Training targets, of the last `fit` and of all calls of `partial_fit` since.
     n_clipped_ : int
-        Training targets outside the bins.
+        Those of them that lay outside the bins.
+    n_growths_ : int
+        How often bins of a target have grown since they were laid.
     notes_ : dict
         Anything that JSON can say, saved and loaded with the model; empty at first.
     n_outputs_ : int
@@ -192,7 +201,9 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     bins_: Bins | tuple[Bins, ...]
     history_: dict[str, list[Any]]
     n_iter_: int
+    n_seen_: int
     n_clipped_: int
+    n_growths_: int
     notes_: dict[str, Any]
     n_outputs_: int
     n_features_in_: int
@@ -213,6 +224,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         bins: str | Bins | Sequence[Bins] = "uniform",
         tails: str | tuple[str, str] = "clip",
         y_range: Sequence[Any] | None = None,
+        bins_grow: bool | str = "auto",
         n_estimators: int = 1,
         backbone: nn.Module | None = None,
         learning_rate_init: float = 1e-3,
@@ -241,6 +253,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         self.bins = bins
         self.tails = tails
         self.y_range = y_range
+        self.bins_grow = bins_grow
         self.n_estimators = n_estimators
         self.backbone = backbone
         self.learning_rate_init = learning_rate_init
@@ -297,8 +310,11 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         device = self._device()
         seed = check_random_state(self.random_state).randint(2**31)
         with _seeded(seed, device):
-            if not goes_on:
+            if goes_on:
+                self._grow(data)
+            else:
                 self._start(data)
+            self.n_seen_ = self.n_clipped_ = 0
             rows = self._rows(data, device)
             self.model_.sharp = None  # of an earlier fit, for the network as it was
             self._optimizers: list[torch.optim.Optimizer] = []
@@ -324,8 +340,9 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     ) -> Self:
         """Go on for one epoch over these rows, without validation.
 
-        The first call learns the columns and the bins, from its rows alone: give
-        ``y_range`` or ``bins`` if later ones reach further.
+        The first call learns the columns and the bins from its rows alone. Where later
+        targets reach further, the bins grow, unless ``bins`` or ``y_range`` were given
+        (see ``bins_grow``). They become wider by that, and stay so.
 
         Parameters
         ----------
@@ -351,6 +368,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         with _seeded(self._generator.randint(2**31), device):
             if first:
                 self._start(data)
+            else:
+                self._grow(data)
             rows = self._rows(data, device)
             nobody = torch.zeros(
                 self.model_.network.n_models, len(rows), dtype=torch.bool, device=device
@@ -563,7 +582,9 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             "has_own_bins": not isinstance(self._structure["bins"], str),
             "has_backbone": self._structure["backbone"] is not None,
             "feature_names": None if names is None else [str(name) for name in names],
+            "n_seen": self.n_seen_,
             "n_clipped": self.n_clipped_,
+            "n_growths": self.n_growths_,
             "history": self.history_,
             "notes": self.notes_,
         }
@@ -599,19 +620,12 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                 options[name] = tuple(options[name])
         model = cls(**options, device=device)
         model.backbone = backbone
-
-        def objective_for(
-            bins: tuple[Bins, ...], center: Tensor, scale: Tensor
-        ) -> Objective:
-            target = model._target(model.sigma_in_bins)
-            return objective_of(model.loss, bins, center, scale, target)
-
         try:
             model.model_ = Model.from_state(
                 described,
                 tensors,
                 body_for=model._body,
-                objective_for=objective_for,
+                objective_for=model._objective,
             ).to(model._device())
         except RuntimeError as error:
             raise ValueError(
@@ -625,6 +639,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             model.feature_names_in_ = np.array(described["feature_names"], dtype=object)
         model.n_features_in_ = len(model.model_.kinds)
         model.n_clipped_ = described["n_clipped"]
+        model.n_seen_ = described.get("n_seen", 0)  # not in models of old
+        model.n_growths_ = described.get("n_growths", 0)
         model.notes_ = described["notes"]
         model._learnt()
         model._keep_history(described["history"])
@@ -673,6 +689,11 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         else:
             checked_bins(self.bins)
         self._tails()
+        if self.bins_grow not in (True, False, "auto"):
+            raise ValueError(
+                "bins_grow must be True, False or 'auto', "
+                f"got bins_grow={self.bins_grow!r}"
+            )
         for size in _sizes(self.hidden_layer_sizes):
             check_count("hidden_layer_sizes", size, at_least=1)
         if self.embedding_width != "auto":
@@ -806,15 +827,14 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         bins = self._bins_for(data.y)
         scaling = NumberScaling.of(data.table.numbers)
         codes = LabelCodes.of(data.table.labels)
-        objective = objective_of(
-            self.loss, bins, *center_and_scale(data.y), self._target(self.sigma_in_bins)
-        )
+        objective = self._objective(bins, *center_and_scale(data.y))
         network = Stack(self._body(scaling, codes), len(bins), objective.n_outputs)
         self.model_ = Model(
             data.kinds, scaling, codes, objective, network, data.is_flat
         ).to(self._device())
         self._structure = {name: getattr(self, name) for name in STRUCTURE}
         self._optimizers = []
+        self.n_seen_ = self.n_clipped_ = self.n_growths_ = 0
         self.notes_ = {}
         self._keep([])
         self._learnt()
@@ -882,6 +902,38 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             for column, (low, high) in zip(y.T, pairs.tolist(), strict=True)
         ]
 
+    def _grow(self, data: _Training) -> None:
+        """Let the bins of each target reach around new y, if they may."""
+        grows = self.bins_grow
+        if grows == "auto":
+            grows = isinstance(self.bins, str) and self.y_range is None
+        if not grows:
+            return
+        old = self.model_.bins
+        padding = min(self.sigma_in_bins * self.padding_in_sigmas, old[0].n_bins // 4)
+        # Not before half of the padding is used up: each time costs resolution, and
+        # what is smoothed beyond the end is little until then.
+        new = tuple(
+            bins
+            if bins.has_tails or bins.grown(column, padding_in_bins=padding / 2) is bins
+            else bins.grown(column, padding_in_bins=padding)
+            for bins, column in zip(old, data.y.T, strict=True)
+        )
+        n_growths = sum(a is not b for a, b in zip(old, new, strict=True))
+        if not n_growths:
+            return
+        objective = self.model_.objective
+        objective = self._objective(new, objective.center, objective.scale)
+        self.model_.rebin(objective, data.table, getattr(self, "_optimizers", ()))
+        self.n_growths_ += n_growths
+        self._learnt()
+
+    def _objective(
+        self, bins: Sequence[Bins], center: Tensor, scale: Tensor
+    ) -> Objective:
+        target = self._target(self.sigma_in_bins)
+        return objective_of(self.loss, bins, center, scale, target)
+
     def _target(self, sigma_in_bins: float) -> TargetProbs:
         if callable(self.target):
             return self.target
@@ -919,16 +971,18 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         """Return what the network sees; tell of targets that it cannot."""
         self.model_.calibration = None  # of the network as it was
         bins = self.model_.bins
-        self.n_clipped_ = n_outside(data.y, bins)
-        if self.n_clipped_:
+        n_clipped = n_outside(data.y, bins)
+        if n_clipped and not self.n_clipped_:  # once, of a stream
             ranges = " and ".join(
                 f"[{each.lowest:g}, {each.highest:g}]" for each in bins
             )
             warnings.warn(
-                f"{self.n_clipped_} of {data.y.numel()} targets lie outside the bins "
+                f"{n_clipped} of {data.y.numel()} targets lie outside the bins "
                 f"{ranges} and are clipped for training",
                 stacklevel=3,
             )
+        self.n_clipped_ += n_clipped
+        self.n_seen_ += data.y.numel()
         return Rows(
             tuple(each.to(device) for each in self.model_.inputs(data.table)),
             data.y.to(device, float64_on(device)),
