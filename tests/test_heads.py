@@ -161,7 +161,7 @@ def test_bins_of_several_targets_travel_too():
 def test_casting_the_head_does_not_round_its_bins():
     head = HistogramHead(4, BINS["far away"]).half()
     assert head.bins == BINS["far away"] and head.linear.weight.dtype == torch.float16
-    assert torch.equal(head.state_dict()["_extra_state"][0], BINS["far away"].borders)
+    assert torch.equal(head.state_dict()["_extra_state"][0], BINS["far away"].state())
 
 
 def test_the_head_compiles_without_a_graph_break():

@@ -535,7 +535,7 @@ def test_predictions_do_not_jump_when_bins_grow(options):
         model.partial_fit(X, y)
     old, before = model.bins_, model.predict_dist(X)
     # Of partial_fit, only this: what is learnt then moves predictions too.
-    model._grow(model._read_training(X, 1.5 * y, None, reset=False))
+    model._grow(model._read_training(X, 1.5 * y, None, None, reset=False))
     after, new = model.predict_dist(X), model.bins_
     assert new != old and model.n_growths_ == 1
     first, last = new.index_of(torch.tensor(y)).aminmax()
@@ -554,7 +554,7 @@ def test_outputs_that_are_no_logits_stay_when_bins_grow(loss):
     X, y = data()
     model = HistogramRegressor((16,), loss=loss, random_state=0).partial_fit(X, y)
     before = model.predict(X)
-    model._grow(model._read_training(X, 3 * y, None, reset=False))
+    model._grow(model._read_training(X, 3 * y, None, None, reset=False))
     assert model.bins_.high > 20
     np.testing.assert_array_equal(model.predict(X), before)
 
@@ -761,7 +761,7 @@ def test_code_is_not_saved(tmp_path):
         ({"loss": "l3"}, "loss must be one of"),
         ({"n_bins": 12}, "n_bins must exceed the 12 padding bins, got n_bins=12"),
         ({"target": "round"}, "target must be one of"),
-        ({"bins": "quantile"}, "bins must be one of 'uniform'"),
+        ({"bins": "cubic"}, "bins must be one of 'uniform'"),
         ({"bins": [1.0, 2.0]}, "bins must be a Bins or a sequence of Bins"),
         ({"bins": [Bins.uniform(0, 1, 40)] * 2}, "one for each of the 1 columns"),
         ({"sigma_in_bins": 0}, "sigma_in_bins must be finite and positive"),

@@ -233,7 +233,7 @@ class Histogram(Distribution):
         index, _ = self._located(y)
         log_density = self.logits - widths.log().to(self.logits.dtype)  # (..., k)
         log_density = self._gather(log_density, index)
-        ends = torch.tensor([self.bins.lowest, self.bins.highest]).to(y)
+        ends = as_float64([self.bins.lowest, self.bins.highest]).to(y)
         if isinstance(value, Tensor) and value.is_floating_point():
             ends = ends.to(value.dtype).to(y.dtype)
         inside = (y >= ends[0]) & (y <= ends[1]) & y.isfinite()
@@ -354,7 +354,9 @@ class Histogram(Distribution):
         cdf = levels = self._cdf_at_borders  # (..., k + 1)
         borders = borders.expand_as(cdf)
         if self.bins.has_tails:
-            even = torch.linspace(0, 1 - coverage, 201).to(cdf)
+            even = torch.linspace(
+                0, 1 - coverage, 201, dtype=cdf.dtype, device=cdf.device
+            )
             levels = torch.cat([cdf, even.expand(*cdf.shape[:-1], -1)], dim=-1)
             borders = self._quantiles(levels, cdf)
         ends = self._quantiles((levels + coverage).clamp(max=1), cdf)

@@ -49,7 +49,7 @@ _MOST_STEPS = 60  # of a tilt; where y is nearly the last center, halving has to
 # Sigmas in spans of the bins at which the limits (one bin; uniform) are reached to
 # rounding. Between them nothing overflows or vanishes, in float32 either.
 _USEFUL_SIGMAS = 1e-30, 1e6
-_COMPILED_STEPS = 8  # where nobody can see whether it is done
+_COMPILED_STEPS = 8  # each of them is compiled
 _TILTS_PER_BIN = 8  # of the table that a tilt begins with
 
 
@@ -308,7 +308,8 @@ def _tilted(
     rounding = torch.finfo(probs.dtype).eps / 2
     tolerance = max(tolerance, 16 * rounding)
     low, high = torch.full_like(tilt, -torch.inf), torch.full_like(tilt, torch.inf)
-    for _ in range(_MOST_STEPS if has_values(probs) else _COMPILED_STEPS):
+    compiling = torch.compiler.is_compiling()
+    for _ in range(_COMPILED_STEPS if compiling else _MOST_STEPS):
         tilted = (logits + tilt * distances).softmax(dim=-1)
         mean = (tilted * distances).sum(dim=-1, keepdim=True)
         spread = (tilted * distances**2).sum(dim=-1, keepdim=True) - mean**2
