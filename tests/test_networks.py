@@ -36,7 +36,19 @@ def test_a_periodic_embedding_follows_its_formula(generator):
     angle = 2 * math.pi * embedding.frequencies[m, column, 0] * x[row, column]
     waves = torch.cat([angle.sin(), angle.cos()])
     expected = waves @ embedding.weight[m, column] + embedding.bias[m, column, 0]
-    torch.testing.assert_close(out[m, row, 8:12], expected.relu())
+    leaky = torch.where(expected > 0, expected, expected / 100)
+    torch.testing.assert_close(out[m, row, 8:12], leaky)
+
+
+def test_a_column_whose_units_are_all_off_is_still_in_use(generator):
+    embedding = PeriodicEmbedding(1, 1, width=4)
+    embedding.bias.data.fill_(-100.0)
+    x = torch.randn(6, 1, generator=generator)
+    out = embedding(x)
+    assert (out < 0).all()
+    assert (out.std(dim=1) > 0).all()
+    out.sum().backward()
+    assert (embedding.weight.grad != 0).all()
 
 
 def test_unknown_labels_start_at_zero_and_others_apart():

@@ -25,6 +25,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "silu": F.silu,
     "tanh": torch.tanh,
 }
+LEAK = 0.01  # slope below zero of an embedding's units
 
 
 class StackedLinear(nn.Module):
@@ -47,9 +48,11 @@ class StackedLinear(nn.Module):
 class PeriodicEmbedding(nn.Module):
     """Numbers as learnt waves, so that a network can tell near values apart.
 
-    Each number x becomes ``relu(linear([sin(2 pi f x), cos(2 pi f x)]))`` with its own
-    learnt frequencies f and linear layer per column (Gorishniy et al. 2022, "On
-    embeddings for numerical features in tabular deep learning").
+    Each number x becomes ``leaky_relu(linear([sin(2 pi f x), cos(2 pi f x)]))`` with
+    its own learnt frequencies f and linear layer per column (Gorishniy et al. 2022, "On
+    embeddings for numerical features in tabular deep learning", with relu). The leak
+    of 0.01 keeps a column in use: without it all its units may die, and nothing that
+    is learnt later brings it back.
 
     Parameters
     ----------
@@ -87,7 +90,7 @@ class PeriodicEmbedding(nn.Module):
         mapped = torch.baddbmm(
             self.bias.flatten(0, 1), waves.flatten(0, 1), self.weight.flatten(0, 1)
         )  # (M d, n, e)
-        mapped = mapped.relu().unflatten(0, self.frequencies.shape[:2])
+        mapped = F.leaky_relu(mapped, LEAK).unflatten(0, self.frequencies.shape[:2])
         return mapped.transpose(1, 2).flatten(2)  # (M, n, d e)
 
 
