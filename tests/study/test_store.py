@@ -235,6 +235,15 @@ def test_a_checkpoint_that_was_cut_short_is_none(store):
     assert store.checkpoint(RUN).epoch == 0
 
 
+def test_a_checkpoint_of_another_format_is_none(store, monkeypatch):
+    with monkeypatch.context() as then:
+        then.setattr("histreg.study.store.CHECKPOINT_FORMAT", 1)
+        store.checkpoint(RUN).save({"weights": torch.zeros(1)}, {"epoch": 1})
+        assert store.checkpoint(RUN).epoch == 1
+    assert store.checkpoint(RUN).load() is None
+    assert store.checkpoint(RUN).epoch == 0
+
+
 def test_a_checkpoint_is_forgotten_with_the_record_and_not_before(store):
     for run in (RUN, OTHER):
         store.checkpoint(run).save({"weights": torch.zeros(1)}, {"epoch": 1})

@@ -39,6 +39,8 @@ from torch import Tensor
 from histreg.files import whole
 from histreg.study.runs import Record, Run
 
+CHECKPOINT_FORMAT = 2
+"""Of what networks in training keep; others are not gone on from, but begun anew."""
 FULL = (errno.ENOSPC, errno.EDQUOT)
 GLANCE_S = 0.2  # far longer than it takes to see whether a lock is free
 
@@ -297,12 +299,15 @@ class RunCheckpoint:
 
     @property
     def epoch(self) -> int:
-        """The epochs that are done; 0 if there is no whole checkpoint."""
+        """The epochs that are done; 0 if there is no checkpoint to go on from."""
         found = self._notes()
         return 0 if found is None else int(found["epoch"])
 
     def load(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
-        """Return tensors and notes, if a whole checkpoint is there."""
+        """Return tensors and notes; None if there is no checkpoint to go on from.
+
+        One that is not whole is none, nor is one of another `CHECKPOINT_FORMAT`.
+        """
         notes = self._notes()
         if notes is None:
             return None
@@ -317,7 +322,9 @@ class RunCheckpoint:
 
     def save(self, tensors: dict[str, Tensor], notes: dict[str, Any]) -> None:
         """Save tensors, and notes that JSON can hold."""
-        text = json.dumps({"spent_s": self.spent_s, **notes})
+        text = json.dumps(
+            {"spent_s": self.spent_s, "format": CHECKPOINT_FORMAT, **notes}
+        )
         with _room():
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with whole(self.path) as partial:
@@ -329,9 +336,10 @@ class RunCheckpoint:
             return None
         try:
             with safe_open(self.path, "pt") as file:
-                return dict(json.loads(file.metadata()["notes"]))
+                notes = dict(json.loads(file.metadata()["notes"]))
         except (FileNotFoundError, SafetensorError):
             return None
+        return notes if notes.pop("format", None) == CHECKPOINT_FORMAT else None
 
 
 def stack_key(runs: Sequence[Run]) -> str:
