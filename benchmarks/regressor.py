@@ -45,11 +45,19 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from histreg import HistogramRegressor
+from histreg.study import shapes
+from histreg.study.predictors import (
+    COVERAGES,
+    LEVELS,
+    Prediction,
+    Predictor,
+    boosting,
+    catboost,
+    ngboost,
+)
 
-N_PARTS, N_SEEDS = 8, 3
-COVERAGES = (0.5, 0.8, 0.9, 0.95)
-LEVELS = (2 * np.arange(20) + 1) / 40  # midpoints: 0.025, 0.075, ..., 0.975
-Prediction = dict[str, Any]
+N_SEEDS = 3
+Predict = Callable[[np.ndarray], Prediction]
 
 
 # ---- data sets: name -> X, y
@@ -106,91 +114,47 @@ DATA_SETS: dict[str, Callable[[Path], tuple[np.ndarray, np.ndarray]]] = {
 SMOOTHING_SETS = {**DATA_SETS, song.__name__: song, friedman.__name__: friedman}
 
 
-# ---- methods: name -> fit on rows, predict for others
+# ---- methods: name -> fit on rows, which gives what predicts for others
 
 
-def histogram(**options: Any) -> Callable[..., Prediction]:
+def histogram(**options: Any) -> Predictor:
     """Return our method; with ``calibrate=0.15``, that share of rows is not learnt."""
     share = options.pop("calibrate", 0.0)
 
-    def run(X: np.ndarray, y: np.ndarray, X_test: np.ndarray, seed: int) -> Prediction:
+    def fit(X: np.ndarray, y: np.ndarray, seed: int) -> Predict:
         n_learnt = round(len(y) * (1 - share))
-        started = time.perf_counter()
         model = HistogramRegressor(random_state=seed, **options)
         model.fit(X[:n_learnt], y[:n_learnt])
-        fit_s = time.perf_counter() - started
         if options.get("loss") in ("l2", "l1"):  # compared by its errors
-            return {"fit_s": fit_s, "point": model.predict(X_test)}
+            return lambda X_test: Prediction(model.predict(X_test))
         if share:
             model.calibrate(X[n_learnt:], y[n_learnt:])
-        found = read(model, X_test) | {"fit_s": fit_s}
-        if not share and not options:
-            # The first readout, on smoothed targets, before the second replaced it.
-            model.model_.sharp = None
-            found["also"] = {"histreg, not sharpened": read(model, X_test)}
-        return found
+        return lambda X_test: Prediction.of_model(model, X_test)
 
-    def read(model: HistogramRegressor, X: np.ndarray) -> Prediction:
-        return {
-            "point": model.predict(X),
-            "median": model.predict(X, "median"),
-            "distribution": model.predict_dist(X),
-            "intervals": {c: model.predict_interval(X, c) for c in COVERAGES},
-        }
-
-    return run
+    return fit
 
 
-def numbers(make: Callable[[int], Any]) -> Callable[..., Prediction]:
+def not_sharpened(X: np.ndarray, y: np.ndarray, seed: int) -> Predict:
+    """Our method with its first readout, on smoothed targets, as if never replaced."""
+    model = HistogramRegressor(random_state=seed).fit(X, y)
+    model.model_.sharp = None
+    return lambda X_test: Prediction.of_model(model, X_test)
+
+
+def numbers(make: Callable[[int], Any]) -> Predictor:
     """Return a method that predicts one number, with its residuals around it."""
 
-    def run(X: np.ndarray, y: np.ndarray, X_test: np.ndarray, seed: int) -> Prediction:
-        started = time.perf_counter()
+    def fit(X: np.ndarray, y: np.ndarray, seed: int) -> Predict:
         model = make(seed).fit(X, y)
-        fit_s = time.perf_counter() - started
-        folds = KFold(5, shuffle=True, random_state=seed)
-        residuals = y - cross_val_predict(make(seed), X, y, cv=folds)
-        return {
-            "fit_s": fit_s,
-            "point": model.predict(X_test),
-            "residuals": np.sort(residuals),
-        }
 
-    return run
+        def predict(X_test: np.ndarray) -> Prediction:
+            folds = KFold(5, shuffle=True, random_state=seed)
+            residuals = y - cross_val_predict(make(seed), X, y, cv=folds)
+            return Prediction.of_residuals(model.predict(X_test), residuals)
 
+        return predict
 
-def quantile_boosting(
-    X: np.ndarray, y: np.ndarray, X_test: np.ndarray, seed: int
-) -> Prediction:
-    """One HistGradientBoosting model per level."""
-    started = time.perf_counter()
-    models = [
-        HistGradientBoostingRegressor(
-            loss="quantile", quantile=level, random_state=seed
-        ).fit(X, y)
-        for level in LEVELS
-    ]
-    fit_s = time.perf_counter() - started
-    found = np.stack([model.predict(X_test) for model in models], axis=1)
-    return {"fit_s": fit_s, "quantiles": np.sort(found, axis=1)}
-
-
-def catboost_quantiles(
-    X: np.ndarray, y: np.ndarray, X_test: np.ndarray, seed: int
-) -> Prediction:
-    """CatBoost with all levels in one model."""
-    from catboost import CatBoostRegressor
-
-    started = time.perf_counter()
-    levels = ",".join(f"{level:g}" for level in LEVELS)
-    model = CatBoostRegressor(
-        loss_function=f"MultiQuantile:alpha={levels}",
-        random_seed=seed,
-        verbose=False,
-        allow_writing_files=False,
-    ).fit(X, y)
-    fit_s = time.perf_counter() - started
-    return {"fit_s": fit_s, "quantiles": np.sort(model.predict(X_test), axis=1)}
+    return fit
 
 
 def catboost_model(seed: int) -> Any:
@@ -208,105 +172,88 @@ def scaled_mlp(seed: int) -> Any:
     )
 
 
-def ngboost(X: np.ndarray, y: np.ndarray, X_test: np.ndarray, seed: int) -> Prediction:
-    """NGBoost as it comes: normal distributions, 500 trees deep."""
-    from ngboost import NGBRegressor
-
-    started = time.perf_counter()
-    model = NGBRegressor(random_state=seed, verbose=False).fit(X, y)
-    fit_s = time.perf_counter() - started
-    predicted = model.pred_dist(X_test)
-    return {
-        "fit_s": fit_s,
-        "point": predicted.loc,
-        "normal": (predicted.loc, predicted.scale),
-    }
-
-
-def quantile_forest(
-    X: np.ndarray, y: np.ndarray, X_test: np.ndarray, seed: int
-) -> Prediction:
+def quantile_forest(X: np.ndarray, y: np.ndarray, seed: int) -> Predict:
     """Quantile forest as it comes: 100 trees, one row kept a leaf."""
     from quantile_forest import RandomForestQuantileRegressor
 
-    started = time.perf_counter()
     model = RandomForestQuantileRegressor(random_state=seed).fit(X, y)
-    fit_s = time.perf_counter() - started
-    found = model.predict(X_test, quantiles=LEVELS.tolist())
-    return {
-        "fit_s": fit_s,
-        "point": model.predict(X_test, quantiles="mean"),
-        "median": model.predict(X_test, quantiles=0.5),
-        "quantiles": found,
-    }
+    return lambda X_test: Prediction.of_quantiles(
+        model.predict(X_test, quantiles=LEVELS.tolist()),
+        point=model.predict(X_test, quantiles="mean"),
+    )
 
 
-def crepes_boosting(
-    X: np.ndarray, y: np.ndarray, X_test: np.ndarray, seed: int
-) -> Prediction:
+def crepes_boosting(X: np.ndarray, y: np.ndarray, seed: int) -> Predict:
     """Boosting with a normalised conformal predictive system, on 15 % of the rows."""
     from crepes import WrapRegressor
     from crepes.extras import DifficultyEstimator
 
-    started = time.perf_counter()
     X, X_cal, y, y_cal = train_test_split(X, y, test_size=0.15, random_state=seed)
-    boosting = HistGradientBoostingRegressor(random_state=seed)
-    model = WrapRegressor(boosting)
+    boosted = HistGradientBoostingRegressor(random_state=seed)
+    model = WrapRegressor(boosted)
     model.fit(X, y)
     # How hard a row is: the residuals of its 25 neighbours, by standardised columns.
-    residuals = y - cross_val_predict(boosting, X, y)
+    residuals = y - cross_val_predict(boosted, X, y)
     difficulty = DifficultyEstimator()
     difficulty.fit(X, residuals=residuals, scaler=True)
     model.calibrate(X_cal, y_cal, de=difficulty, cps=True)
-    fit_s = time.perf_counter() - started
-    found = model.predict_percentiles(X_test, lower_percentiles=(100 * LEVELS).tolist())
-    found = np.clip(found, y.min(), y.max())  # the outermost may be infinite
-    return {"fit_s": fit_s, "point": model.predict(X_test), "quantiles": found}
+
+    def predict(X_test: np.ndarray) -> Prediction:
+        levels = (100 * LEVELS).tolist()
+        found = model.predict_percentiles(X_test, lower_percentiles=levels)
+        found = np.clip(found, y.min(), y.max())  # the outermost may be infinite
+        return Prediction.of_quantiles(found, point=model.predict(X_test))
+
+    return predict
 
 
-def mapie_boosting(
-    X: np.ndarray, y: np.ndarray, X_test: np.ndarray, seed: int
-) -> Prediction:
+def mapie_boosting(X: np.ndarray, y: np.ndarray, seed: int) -> Predict:
     """Conformalised quantile boosting on 15 % of the rows, a model per coverage."""
     from mapie.regression import ConformalizedQuantileRegressor
 
-    started = time.perf_counter()
     X, X_cal, y, y_cal = train_test_split(X, y, test_size=0.15, random_state=seed)
-    boosting = HistGradientBoostingRegressor(
+    median = HistGradientBoostingRegressor(
         loss="quantile", quantile=0.5, random_state=seed
     )
-    intervals = {}
-    for coverage in COVERAGES:
-        model = ConformalizedQuantileRegressor(boosting, confidence_level=coverage)
-        model.fit(X, y).conformalize(X_cal, y_cal)
-        point, ends = model.predict_interval(X_test)
-        intervals[coverage] = (ends[:, 0, 0], ends[:, 1, 0])
-    fit_s = time.perf_counter() - started
-    return {"fit_s": fit_s, "point": point, "intervals": intervals}
+    models = {
+        coverage: ConformalizedQuantileRegressor(median, confidence_level=coverage)
+        .fit(X, y)
+        .conformalize(X_cal, y_cal)
+        for coverage in COVERAGES
+    }
+
+    def predict(X_test: np.ndarray) -> Prediction:
+        found = {c: model.predict_interval(X_test) for c, model in models.items()}
+        point = found[COVERAGES[-1]][0]
+        intervals = {
+            c: (ends[:, 0, 0], ends[:, 1, 0]) for c, (_, ends) in found.items()
+        }
+        return Prediction(point, intervals=intervals)
+
+    return predict
 
 
-def realmlp(X: np.ndarray, y: np.ndarray, X_test: np.ndarray, seed: int) -> Prediction:
+def realmlp(X: np.ndarray, y: np.ndarray, seed: int) -> Predict:
     """Pytabkit's RealMLP with its tuned defaults, for its time and errors."""
     from pytabkit import RealMLP_TD_Regressor
 
-    started = time.perf_counter()
     model = RealMLP_TD_Regressor(random_state=seed, device="cpu", verbosity=0)
     model.fit(X, y)
-    fit_s = time.perf_counter() - started
-    return {"fit_s": fit_s, "point": model.predict(X_test)}
+    return lambda X_test: Prediction(model.predict(X_test))
 
 
-METHODS: dict[str, Callable[..., Prediction]] = {
+METHODS: dict[str, Predictor] = {
     "histreg": histogram(),
+    "histreg, not sharpened": not_sharpened,
     "histreg x 4": histogram(n_estimators=4),
     "histreg, calibrated": histogram(calibrate=0.15),
     "histreg, l2": histogram(loss="l2"),
     "HistGradientBoosting": numbers(
         lambda seed: HistGradientBoostingRegressor(random_state=seed)
     ),
-    "HistGradientBoosting, quantiles": quantile_boosting,
+    "HistGradientBoosting, quantiles": boosting,
     "CatBoost": numbers(catboost_model),
-    "CatBoost, quantiles": catboost_quantiles,
+    "CatBoost, quantiles": catboost,
     "NGBoost": ngboost,
     "quantile forest": quantile_forest,
     "HistGradientBoosting, crepes": crepes_boosting,
@@ -338,102 +285,15 @@ CHOICES: dict[str, dict[str, Any]] = {
 METHODS |= {name: histogram(**options) for name, options in CHOICES.items()}
 
 
-# ---- scores
-
-
-def scores(found: Prediction, y: np.ndarray) -> dict[str, float]:
-    """Return the scores of a prediction, whatever form it has."""
-    result = {name: found[name] for name in ("fit_s",) if name in found}
-    point = found.get("point")
-    if point is None:  # the mean of the quantiles, and their median
-        point = found["quantiles"].mean(axis=1)
-        found["median"] = np.median(found["quantiles"], axis=1)
-    result["mae"] = float(np.abs(point - y).mean())
-    result["rmse"] = float(np.sqrt(((point - y) ** 2).mean()))
-    if "median" in found:
-        result["mae_of_median"] = float(np.abs(found["median"] - y).mean())
-    if "distribution" in found:
-        result["crps"] = found["distribution"].crps(torch.tensor(y)).mean().item()
-        intervals = found["intervals"]
-    elif "quantiles" in found:
-        result["crps"] = quantile_crps(found["quantiles"], y)
-        intervals = {
-            c: tuple(
-                at_level(found["quantiles"], a) for a in ((1 - c) / 2, (1 + c) / 2)
-            )
-            for c in COVERAGES
-        }
-    elif "residuals" in found:
-        result["crps"] = residual_crps(point, found["residuals"], y)
-        intervals = {
-            c: tuple(
-                point + np.quantile(found["residuals"], a)
-                for a in ((1 - c) / 2, (1 + c) / 2)
-            )
-            for c in COVERAGES
-        }
-    elif "normal" in found:
-        from histreg.evaluation import normal_crps
-
-        loc, scale = (torch.tensor(each) for each in found["normal"])
-        result["crps"] = normal_crps(loc - torch.tensor(y), scale).mean().item()
-        normal = torch.distributions.Normal(loc, scale)
-        intervals = {
-            c: tuple(
-                normal.icdf(torch.tensor(a, dtype=torch.float64)).numpy()
-                for a in ((1 - c) / 2, (1 + c) / 2)
-            )
-            for c in COVERAGES
-        }
-    elif "intervals" in found:
-        intervals = found["intervals"]
-    else:
-        return result
-    for c, (lower, upper) in intervals.items():
-        result[f"above_{50 + 50 * c:g}"] = float((y > upper).mean())
-        result[f"coverage_{100 * c:g}"] = float(((lower <= y) & (y <= upper)).mean())
-        result[f"width_{100 * c:g}"] = float((upper - lower).mean())
-    return result
-
-
-def quantile_crps(quantiles: np.ndarray, y: np.ndarray) -> float:
-    """Return twice the mean pinball loss over the levels."""
-    short = y[:, None] - quantiles
-    return float(2 * np.maximum(LEVELS * short, (LEVELS - 1) * short).mean())
-
-
-def residual_crps(point: np.ndarray, residuals: np.ndarray, y: np.ndarray) -> float:
-    """Return the exact CRPS of the residuals (sorted) around each point."""
-    n = len(residuals)
-    # E|R - e| - E|R - R'| / 2, with prefix sums over the sorted residuals.
-    error = y - point
-    below = np.searchsorted(residuals, error)
-    sums = np.concatenate([[0.0], np.cumsum(residuals)])
-    first = (error * (2 * below - n) - 2 * sums[below] + sums[-1]) / n
-    second = np.sum((2 * np.arange(1, n + 1) - n - 1) * residuals) / n**2
-    return float((first - second).mean())
-
-
-def at_level(quantiles: np.ndarray, level: float) -> np.ndarray:
-    """Return the quantile at a level by interpolation between those there are."""
-    place = np.clip(np.interp(level, LEVELS, np.arange(len(LEVELS))), 0, None)
-    low = int(place)
-    high = min(low + 1, len(LEVELS) - 1)
-    return quantiles[:, low] + (place - low) * (quantiles[:, high] - quantiles[:, low])
-
-
 # ---- running
 
 
 def rows_of(n: int, seed: int, rows: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows to learn from and those to test on."""
-    shuffle = KFold(N_PARTS, shuffle=True, random_state=0).split(np.arange(n))
-    parts = [part for _, part in shuffle]
-    generator = np.random.default_rng(seed)
     if rows == "test":
-        learnt = np.concatenate(parts[:seed] + parts[seed + 1 :])
-        return generator.permutation(learnt), parts[seed]
-    seen = generator.permutation(np.concatenate(parts[N_SEEDS:]))
+        return shapes.rows_of(n, seed)
+    seen = np.concatenate(shapes.parts_of(n)[N_SEEDS:])
+    seen = np.random.default_rng(seed).permutation(seen)
     n_learnt = round(0.75 * len(seen))
     return seen[:n_learnt], seen[n_learnt:]
 
@@ -453,23 +313,21 @@ def commit() -> str:
     return said.stdout.strip()
 
 
-def records(
-    name: str,
-    read: Callable[[Path], tuple[np.ndarray, np.ndarray]],
-    method: str,
-    predict: Callable[..., Prediction],
-    seed: int,
-    rows: str,
-    data: Path,
-) -> list[dict[str, Any]]:
+def record(name: str, method: str, seed: int, rows: str, data: Path) -> dict[str, Any]:
     """Run a method on a set, and return all there is to know about it."""
-    X, y = read(data)
+    X, y = SMOOTHING_SETS[name](data)
     learnt, tested = rows_of(len(y), seed, rows)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of peers about their convergence
-        found = predict(X[learnt], y[learnt], X[tested], seed)
+        started = time.perf_counter()
+        predict = METHODS[method](X[learnt], y[learnt], seed)
+        fit_s = time.perf_counter() - started
+        found = predict(X[tested]).scores(y[tested])
     packages = ["histreg", "torch", "scikit-learn", "numpy"]
-    known = {
+    return {
+        "method": method,
+        "fit_s": fit_s,
+        **{key_of(score): value for score, value in found.items()},
         "set": name,
         "seed": seed,
         "rows": rows,
@@ -481,25 +339,27 @@ def records(
         "threads": torch.get_num_threads(),
         "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
-    each = {method: found, **found.pop("also", {})}
-    return [
-        {"method": name, **scores(prediction, y[tested]), **known}
-        for name, prediction in each.items()
-    ]
 
 
-def main(
-    sets: dict[str, Callable[[Path], tuple[np.ndarray, np.ndarray]]],
-    methods: dict[str, Callable[..., Prediction]],
-    about: str,
-) -> None:
+def key_of(score: str) -> str:
+    """Return the name of a score in a record.
+
+    >>> key_of("test MAE of the median"), key_of("test coverage 0.9")
+    ('mae_of_median', 'coverage_90')
+    """
+    word, _, level = score.removeprefix("test ").partition(" 0.")
+    name = word.lower().replace(" of the ", "_of_")
+    return f"{name}_{100 * float('0.' + level):g}" if level else name
+
+
+def main() -> None:
     """Run what is missing, or print the table of what is there."""
-    parser = argparse.ArgumentParser(description=about.split("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", type=Path, required=True)
-    usual = [name for name in sets if name in DATA_SETS or sets is not SMOOTHING_SETS]
-    parser.add_argument("--sets", nargs="*", choices=sets, default=usual)
-    usual = [method for method in methods if method not in CHOICES]
-    parser.add_argument("--methods", nargs="*", choices=methods, default=usual)
+    sets = list(DATA_SETS)
+    parser.add_argument("--sets", nargs="*", choices=SMOOTHING_SETS, default=sets)
+    usual = [method for method in METHODS if method not in CHOICES]
+    parser.add_argument("--methods", nargs="*", choices=METHODS, default=usual)
     parser.add_argument("--seeds", nargs="*", type=int, default=list(range(N_SEEDS)))
     parser.add_argument("--rows", choices=("test", "development"), default="test")
     parser.add_argument("--table", action="store_true", help="only print the table")
@@ -520,11 +380,9 @@ def main(
     ]
     missing = [run for run in wanted if run not in have]
     for i, run in enumerate(missing, start=1):
-        name, method, seed, rows = run
-        lines = records(name, sets[name], method, methods[method], seed, rows, data)
+        found = record(*run, data)
         with arguments.out.open("a") as file:
-            file.write("".join(json.dumps(line) + "\n" for line in lines))
-        found = lines[0]
+            file.write(json.dumps(found) + "\n")
         print(
             f"{i}/{len(missing)} {run[0]:10s} {run[1]:32s} seed {run[2]}: "
             f"MAE {found['mae']:.5g}, CRPS {found.get('crps', np.nan):.5g}, "
@@ -578,4 +436,4 @@ def shown(value: float | None, column: str) -> str:
 
 
 if __name__ == "__main__":
-    main(SMOOTHING_SETS, METHODS, __doc__)
+    main()

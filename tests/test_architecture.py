@@ -19,7 +19,8 @@ LAYERS = [
     {"cli"},
     {"study_cli"},
     {"report"},
-    {"evaluation", "regressor", "tables", "study"},
+    {"study"},
+    {"evaluation", "regressor", "tables"},
     {"model_files", "onnx_files"},
     {"model"},
     {"training"},
@@ -97,7 +98,13 @@ def test_the_import_brings_no_heavy_libraries():
 
 def test_only_these_know_scikit_learn():
     knowing = {part.stem for part in PARTS if "sklearn" in part.read_text()}
-    assert knowing == {"regressor", "cli", "diabetes"}
+    in_study = {
+        "diabetes",
+        "made",
+        "predictors",
+        "shapes",
+    }  # where functions are called
+    assert knowing == {"regressor", "cli"} | in_study
 
 
 def test_an_unknown_name_is_refused_as_python_does():

@@ -25,7 +25,7 @@ from histreg.files import whole
 from histreg.refusals import INTERRUPTED, leave, refusing
 from histreg.study import runner
 from histreg.study.catalogue import EXPERIMENTS, experiment, selected
-from histreg.study.datasets import DATASETS, GAMES, SERIES, TableSource, source
+from histreg.study.datasets import GAMES, SERIES, TABLES, TableSource, source
 from histreg.study.executors import pool_of
 from histreg.study.runs import Record, Run
 from histreg.study.store import State, Store
@@ -94,7 +94,7 @@ def list_(data_dir: DataDir = None, modules: Imports = None) -> None:
         shown.add_row(each.name, each.question, each.place, str(len(each.runs)))
     console.print(shown)
     shown = Table("name", "title", "rows", "features", "here", title="Data sets")
-    every: list[TableSource] = [*DATASETS.values(), *SERIES.values()]
+    every: list[TableSource] = [*TABLES.values(), *SERIES.values()]
     for data in every:
         here = data.is_embedded or data.find(data_dir) is not None
         shown.add_row(
@@ -367,7 +367,7 @@ def claims(
     for name in names or []:
         check_choice("claim", name, CLAIMS)
     for name in _listed(datasets, "--datasets"):
-        check_choice("--datasets", name, {**DATASETS, **SERIES, **GAMES})
+        check_choice("--datasets", name, {**TABLES, **SERIES, **GAMES})
     judged = [CLAIMS[name] for name in names or CLAIMS]
     wanted = dict.fromkeys(name for claim in judged for name in claim.experiments)
     runs: dict[Run, None] = {}

@@ -20,6 +20,7 @@ from tests.study.made_up import (
     label_bias_record,
     naive_record,
     record_of,
+    shape_records,
     sine_record,
     tabular_records,
     value_records,
@@ -240,6 +241,17 @@ REPLAYS = [
     )
     for name, score in (("Alien", {"mean score": 1234.5}), ("Pong", {}))
 ]
+SHAPES = [
+    *shape_records("pareto", "uniform bins", [4.0, 8.0], fit_seconds=2.0),
+    *shape_records("pareto", "auto bins", [2.0, 2.0], test_mae=[8.0, 8.0]),
+    *shape_records("pareto", "sqrt bins", [3.0, 6.0]),
+    *shape_records("pareto", "CatBoost", [4.0, 2.0]),
+    *shape_records("pareto", "NGBoost", [40.0, 80.0]),
+    *shape_records("bike", "uniform bins", [10.0]),
+    *shape_records("bike", "CatBoost", [12.5]),
+    *shape_records("diabetes", "uniform bins", [30.0, 20.0, 10.0]),
+    *shape_records("diabetes", "auto bins", [30.0, 20.0, 10.0]),
+]
 RECORDS = {
     "sines": [sine_record(), sine_record("HL-Gauss", rate=1e-2, fit=[0.0, 1.0, 0.0])],
     "sines-reduced": [sine_record()],
@@ -277,4 +289,5 @@ RECORDS = {
     "replays": REPLAYS,
     "values": values(),
     "values-textbook": values(target="textbook"),
+    "shapes": SHAPES,
 }

@@ -8,6 +8,7 @@ from histreg.study.forecasts import ForecastRun
 from histreg.study.measurements import Measurement
 from histreg.study.methods import L2, HLGauss
 from histreg.study.runs import Outcome, Record
+from histreg.study.shapes import ShapeRun
 from histreg.study.sines import SineRun
 from histreg.study.tabular import TabularRun
 from histreg.study.values import ValueRun
@@ -169,6 +170,23 @@ def value_records(game, method, test_mae, *, test_rmse=None, diverged=(), **chan
         }
         records.append(record_of(run, metrics))
     return records
+
+
+def shape_records(table, predictor, test_crps, *, test_mae=None, **others):
+    """Return a record for each number of a list, with seeds 0, 1, ...
+
+    MAE is twice the number unless it has its own; `others`, such as ``fit_seconds``,
+    are one number for all.
+    """
+    mae = test_mae or [2 * value for value in test_crps]
+    own = {name.replace("_", " "): value for name, value in others.items()}
+    return [
+        record_of(
+            ShapeRun(table, predictor, seed),
+            {"test CRPS": value, "test MAE": mae[seed], **own},
+        )
+        for seed, value in enumerate(test_crps)
+    ]
 
 
 def naive_record(series, last=0.07, mean=0.06, zero=1.9):

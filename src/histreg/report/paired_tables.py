@@ -24,20 +24,24 @@ from histreg.study.forecasts import ForecastRun
 from histreg.study.methods import L2, HLGauss, HLOneBin, Method
 from histreg.study.representations import with_own_body
 from histreg.study.runs import Record
+from histreg.study.shape_scores import CRPS, MAE, UNIFORM
+from histreg.study.shapes import ShapeRun
 from histreg.study.statistics import (
     ForecastSetting,
     Setting,
+    ShapeSetting,
     best_settings,
     forecast_settings,
     of_any_rate,
     settings_of,
+    shape_settings,
     validated_settings,
 )
 from histreg.study.tabular import TabularRun
 
 USUAL_PADDING = HLGauss().padding_in_bins
 
-AnySetting = Setting | ForecastSetting
+AnySetting = Setting | ForecastSetting | ShapeSetting
 IsReference = Callable[[Any, Any], bool]
 """Whether the second run is what the first, on the same data set, is compared with.
 
@@ -189,6 +193,10 @@ def _with_own_body(run: TabularRun, other: TabularRun) -> bool:
     return other == (with_own_body(same) if run.donor == HLGauss() else same)
 
 
+def _with_uniform_bins(run: ShapeRun, other: ShapeRun) -> bool:  # noqa: ARG001
+    return other.method == UNIFORM
+
+
 def _best_on_test(records: Sequence[Record]) -> list[Setting]:
     return best_settings(settings_of(records), "test MAE")
 
@@ -219,5 +227,6 @@ PAIRINGS = {
     "sensitivity": Pairing(_against(HLGauss()), metrics=SENSITIVITY[:1]),
     "forecasts": Pairing(_with_l2, forecast_settings, ERRORS),
     "forecasts-of-change": Pairing(_with_l2, forecast_settings, ERRORS),
+    "shapes": Pairing(_with_uniform_bins, shape_settings, (CRPS, MAE)),
 }
 """By experiment: those whose runs are of seeds, under conditions to compare."""

@@ -12,6 +12,7 @@ from histreg.report import (
     forecast_figures,
     measurement_figures,
     probe_figures,
+    shape_figures,
     sweep_figures,
     value_figures,
 )
@@ -54,6 +55,7 @@ FIGURES: dict[str, Callable[[Sequence[Record]], Figure]] = {
     "replays": value_figures.replays,
     "values": value_figures.values,
     "values-textbook": value_figures.values,
+    "shapes": shape_figures.shapes,
     "targets": measurement_figures.targets,
     "bias": measurement_figures.bias,
     "bound": measurement_figures.bound,

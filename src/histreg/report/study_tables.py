@@ -11,6 +11,7 @@ from histreg.report import (
     error_tables,
     forecast_tables,
     measurement_tables,
+    shape_tables,
     value_tables,
 )
 from histreg.report.error_tables import Tables, errors
@@ -93,6 +94,7 @@ TABLES: dict[str, Tables] = {
     "replays": value_tables.replays,
     "values": value_tables.values("values"),
     "values-textbook": value_tables.values("values-textbook"),
+    "shapes": shape_tables.shapes,
     "targets": measurement_tables.targets,
     "bias": measurement_tables.bias,
     "bound": measurement_tables.bound,

@@ -6,15 +6,18 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeVar
 
 from scipy import stats
 
 from histreg.study.forecasts import ForecastRun
 from histreg.study.methods import Method
 from histreg.study.runs import Record
+from histreg.study.shapes import ShapeRun
 from histreg.study.tabular import TabularRun
 from histreg.study.values import ValueRun
 
+RunOfSeed = TypeVar("RunOfSeed", TabularRun, ForecastRun, ValueRun, ShapeRun)
 METRICS = ("train MAE", "train RMSE", "test MAE", "test RMSE")
 
 
@@ -191,32 +194,57 @@ class ValueSetting(Seeds):
     run: ValueRun
 
 
+@dataclass(frozen=True, eq=False)
+class ShapeSetting(Seeds):
+    """A predictor on a table over its seeds.
+
+    Parameters
+    ----------
+    run : ShapeRun
+        Of seed 0, which stands for all.
+    """
+
+    run: ShapeRun
+
+    @property
+    def label(self) -> str:
+        """The predictor."""
+        return self.run.method
+
+
 def settings_of(records: Iterable[Record], *, part: str = "test") -> list[Setting]:
     """Return what tabular records say of each method, in the order of appearance."""
-    groups: dict[TabularRun, list[Record]] = {}
-    for record in records:
-        run = record.run
-        if isinstance(run, TabularRun) and run.part == part:
-            groups.setdefault(replace(run, seed=0), []).append(record)
-    return [Setting(group, run) for run, group in groups.items()]
+    groups = _by_seed(records, TabularRun)
+    return [Setting(each, run) for run, each in groups.items() if run.part == part]
 
 
 def forecast_settings(records: Iterable[Record]) -> list[ForecastSetting]:
     """Return what records say of each model and loss, in the order of appearance."""
-    groups: dict[ForecastRun, list[Record]] = {}
-    for record in records:
-        if isinstance(record.run, ForecastRun):
-            groups.setdefault(replace(record.run, seed=0), []).append(record)
-    return [ForecastSetting(group, run) for run, group in groups.items()]
+    groups = _by_seed(records, ForecastRun)
+    return [ForecastSetting(each, run) for run, each in groups.items()]
 
 
 def value_settings(records: Iterable[Record]) -> list[ValueSetting]:
     """Return what records say of each game and loss, in the order of appearance."""
-    groups: dict[ValueRun, list[Record]] = {}
+    groups = _by_seed(records, ValueRun)
+    return [ValueSetting(each, run) for run, each in groups.items()]
+
+
+def shape_settings(records: Iterable[Record]) -> list[ShapeSetting]:
+    """Return what records say of each predictor, in the order of appearance."""
+    groups = _by_seed(records, ShapeRun)
+    return [ShapeSetting(each, run) for run, each in groups.items()]
+
+
+def _by_seed(
+    records: Iterable[Record], kind: type[RunOfSeed]
+) -> dict[RunOfSeed, list[Record]]:
+    """Return the records that differ but in their seeds, by their run of seed 0."""
+    groups: dict[RunOfSeed, list[Record]] = {}
     for record in records:
-        if isinstance(record.run, ValueRun):
+        if isinstance(record.run, kind):
             groups.setdefault(replace(record.run, seed=0), []).append(record)
-    return [ValueSetting(group, run) for run, group in groups.items()]
+    return groups
 
 
 def of_tuned_method(setting: Setting) -> Hashable:

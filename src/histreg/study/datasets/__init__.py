@@ -3,8 +3,11 @@
 from histreg._checks import check_choice
 from histreg.study.datasets import bike, ct, diabetes, pole, song
 from histreg.study.datasets.atari import ATARI, Actions, Game
+from histreg.study.datasets.california import CALIFORNIA
 from histreg.study.datasets.dataset import DataSet
 from histreg.study.datasets.ett import ETT
+from histreg.study.datasets.made import MADE
+from histreg.study.datasets.packaged import DIAMONDS, FLIGHTS
 from histreg.study.datasets.series import Series
 from histreg.study.datasets.source import Source, Table, TableSource
 
@@ -12,6 +15,7 @@ __all__ = [
     "DATASETS",
     "GAMES",
     "SERIES",
+    "TABLES",
     "Actions",
     "DataSet",
     "Game",
@@ -23,6 +27,7 @@ __all__ = [
     "game",
     "series",
     "source",
+    "table",
 ]
 
 DATASETS: dict[str, DataSet] = {
@@ -36,6 +41,11 @@ DATASETS: dict[str, DataSet] = {
         diabetes.DIABETES,
     )
 }
+TABLES: dict[str, TableSource] = {
+    **DATASETS,
+    **{data.name: data for data in (*MADE, CALIFORNIA, FLIGHTS, DIAMONDS)},
+}
+"""Also those that the paper has no protocol for."""
 SERIES: dict[str, Series] = {data.name: data for data in ETT}
 GAMES: dict[str, Game] = {data.name: data for data in ATARI}
 
@@ -48,6 +58,16 @@ def dataset(name: str) -> DataSet:
     """
     check_choice("dataset", name, DATASETS)
     return DATASETS[name]
+
+
+def table(name: str) -> TableSource:
+    """Return the table of this name, with a protocol of the paper or without.
+
+    >>> table("pareto").load().y.min() > 0
+    np.True_
+    """
+    check_choice("table", name, TABLES)
+    return TABLES[name]
 
 
 def series(name: str) -> Series:
@@ -71,7 +91,7 @@ def game(name: str) -> Game:
 
 
 def source(name: str) -> Source:
-    """Return the data set, series or game of this name."""
-    known: dict[str, Source] = {**DATASETS, **SERIES, **GAMES}
+    """Return the table, series or game of this name."""
+    known: dict[str, Source] = {**TABLES, **SERIES, **GAMES}
     check_choice("data set", name, known)
     return known[name]

@@ -1,0 +1,98 @@
+"""Figures of targets of any shape: predictors beside uniform bins, by their CRPS."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from histreg.report.figures import BLUE, GREY, ORANGE
+from histreg.report.panels import BLACK, GREEN, PURPLE, add_legend, panels, set_log
+from histreg.study.catalogue import HEAVY
+from histreg.study.datasets import source
+from histreg.study.runs import Record
+from histreg.study.shape_scores import AUTO, CRPS, UNIFORM, ShapeScores
+
+LOOKS = {
+    AUTO: (BLUE, "o", BLUE),
+    "auto bins and tails": (BLUE, "o", "white"),
+    "l2 of logarithms": (ORANGE, "s", ORANGE),
+    "HistGradientBoosting": (GREEN, "^", GREEN),
+    "CatBoost": (PURPLE, "D", PURPLE),
+    "NGBoost": (BLACK, "v", BLACK),
+}
+"""Colour, mark and filling; other spacings are small and grey."""
+WIDEST = 4.0  # a ratio beyond which a predictor is told of, and not drawn
+
+
+def shapes(records: Sequence[Record]) -> Figure:
+    """Return the CRPS of predictors over that of uniform bins, table by table."""
+    scores = ShapeScores.of(records)
+    tables = [
+        name for name in scores.tables if scores.values(name, UNIFORM, CRPS).keys()
+    ]
+    if not tables:
+        raise ValueError(
+            f"a figure of shapes must have a table with {UNIFORM}, got none yet"
+        )
+    groups = {
+        "heavy tails": [name for name in tables if name in HEAVY],
+        "light tails": [name for name in tables if name not in HEAVY],
+    }
+    groups = {title: names for title, names in groups.items() if names}
+    height = 1.1 + 0.42 * max(map(len, groups.values()))
+    figure, axes = panels(len(groups), len(groups), width=5.0, height=height)
+    for ax, (title, names) in zip(axes, groups.items(), strict=True):
+        _draw(ax, scores, names)
+        ax.set_title(title, fontsize=10)
+    add_legend(figure)
+    return figure
+
+
+def _draw(ax: Axes, scores: ShapeScores, tables: Sequence[str]) -> None:
+    heights = range(len(tables), 0, -1)
+    beyond: dict[int, list[str]] = {}
+    # Grey ones first, so that they lie below.
+    order = sorted(scores.predictors, key=lambda each: each in LOOKS)
+    for each in order:
+        if each == UNIFORM:
+            continue
+        colour, mark, filling = LOOKS.get(each, (GREY, "|", GREY))
+        ratios = [scores.ratio(name, each, CRPS) for name in tables]
+        places = [
+            (ratio, height)
+            for ratio, height in zip(ratios, heights, strict=True)
+            if not math.isnan(ratio) and ratio <= WIDEST
+        ]
+        for ratio, height in zip(ratios, heights, strict=True):
+            if ratio > WIDEST:
+                beyond.setdefault(height, []).append(f"{each} {ratio:.3g}")
+        ax.plot(
+            [ratio for ratio, _ in places],
+            [height for _, height in places],
+            ls="",
+            marker=mark,
+            color=colour,
+            mfc=filling,
+            ms=6 if each in LOOKS else 9,
+            label=each if each in LOOKS else "other spacings",
+        )
+    ax.axvline(1.0, color=BLACK, lw=0.8)
+    set_log(ax.xaxis)
+    for height, told in beyond.items():
+        ax.annotate(
+            ", ".join(told) + " →",
+            (1.0, height),
+            (-2, 0),
+            xycoords=("axes fraction", "data"),
+            textcoords="offset points",
+            ha="right",
+            va="center",
+            fontsize=7,
+        )
+    ax.set_yticks(list(heights), [source(name).title for name in tables], fontsize=8)
+    ax.set_ylim(0.4, len(tables) + 0.6)
+    ax.set_xlabel("CRPS over that of uniform bins (left is better)")
+    ax.grid(axis="x", alpha=0.3)
