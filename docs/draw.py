@@ -2,8 +2,8 @@
 
     python docs/draw.py
 
-What they show is computed here, by the code that stands beside them: the README's
-first block, and examples/forecaster.py.
+What they show is computed here, by the code that stands beside them: the first blocks
+of the README and of docs/shapes.md, and examples/forecaster.py.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import torch
 
-from histreg import Histogram
+from histreg import Histogram, targets
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
@@ -96,9 +96,39 @@ def draw_forecasts(known: dict[str, Any]) -> None:
     figure.savefig(IMAGES / "forecaster.png", dpi=100)
 
 
+def draw_shapes(known: dict[str, Any]) -> None:
+    """Draw where two kinds of bins lie, and what becomes of a typical target."""
+    y, typical = known["y"], known["typical"]
+    figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.2), layout="constrained")
+    left.hist(y, np.geomspace(y.min(), y.max(), 60), color="0.8")
+    left.set(xscale="log", yticks=[], xlabel="y, and the borders of 100 bins")
+    top = left.get_ylim()[1]
+    left.set_ylim(0, 1.5 * top)
+    kinds = (("even", BLUE, known["even"]), ('"auto"', ORANGE, known["fitting"]))
+    for place, (name, colour, bins) in zip((1.3, 1.08), kinds, strict=True):
+        shown = bins.borders[bins.borders > 0]
+        ends = (place * top, (place + 0.12) * top)
+        left.vlines(shown, *ends, color=colour, lw=0.6, label=name)
+        probs = targets.gaussian(typical, bins, sigma_in_bins=2.0, keeps_mean=True)
+        density = probs / bins.widths
+        right.stairs(density / density.max(), bins.borders, color=colour, label=name)
+    right.axvline(typical, color="black", lw=1, ls="--", label="y")
+    right.set(
+        xlim=(-30 * typical, 40 * typical),
+        yticks=[],
+        xlabel="target histogram of the median y, peaks made equal",
+    )
+    left.legend(loc="center left", fontsize=8)
+    right.legend(fontsize=8)
+    figure.savefig(IMAGES / "shapes_problem.png", dpi=100)
+
+
 if __name__ == "__main__":
     torch.manual_seed(0)
     known: dict[str, Any] = {}
     exec(compile(first_block(ROOT / "README.md"), "README.md", "exec"), known)
     draw_table(known)
+    known = {}
+    exec(compile(first_block(ROOT / "docs/shapes.md"), "shapes.md", "exec"), known)
+    draw_shapes(known)
     draw_forecasts(runpy.run_path(str(ROOT / "examples" / "forecaster.py")))
