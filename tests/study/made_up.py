@@ -175,15 +175,20 @@ def value_records(game, method, test_mae, *, test_rmse=None, diverged=(), **chan
 def shape_records(table, predictor, test_crps, *, test_mae=None, **others):
     """Return a record for each number of a list, with seeds 0, 1, ...
 
-    MAE is twice the number unless it has its own; `others`, such as ``fit_seconds``,
-    are one number for all.
+    MAE is twice the number unless it has its own, of the mean and of the median alike;
+    `others`, such as ``fit_seconds``, are one number for all.
     """
     mae = test_mae or [2 * value for value in test_crps]
     own = {name.replace("_", " "): value for name, value in others.items()}
     return [
         record_of(
             ShapeRun(table, predictor, seed),
-            {"test CRPS": value, "test MAE": mae[seed], **own},
+            {
+                "test CRPS": value,
+                "test MAE": mae[seed],
+                "test MAE of the median": mae[seed],
+                **own,
+            },
         )
         for seed, value in enumerate(test_crps)
     ]

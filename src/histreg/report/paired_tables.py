@@ -24,7 +24,7 @@ from histreg.study.forecasts import ForecastRun
 from histreg.study.methods import L2, HLGauss, HLOneBin, Method
 from histreg.study.representations import with_own_body
 from histreg.study.runs import Record
-from histreg.study.shape_scores import CRPS, MAE, UNIFORM
+from histreg.study.shape_scores import COMPARED, UNIFORM
 from histreg.study.shapes import ShapeRun
 from histreg.study.statistics import (
     ForecastSetting,
@@ -227,6 +227,6 @@ PAIRINGS = {
     "sensitivity": Pairing(_against(HLGauss()), metrics=SENSITIVITY[:1]),
     "forecasts": Pairing(_with_l2, forecast_settings, ERRORS),
     "forecasts-of-change": Pairing(_with_l2, forecast_settings, ERRORS),
-    "shapes": Pairing(_with_uniform_bins, shape_settings, (CRPS, MAE)),
+    "shapes": Pairing(_with_uniform_bins, shape_settings, COMPARED),
 }
 """By experiment: those whose runs are of seeds, under conditions to compare."""

@@ -14,7 +14,9 @@ from histreg.study.runs import Record
 from histreg.study.statistics import ShapeSetting, shape_settings
 
 UNIFORM, AUTO = "uniform bins", "auto bins"
-CRPS, MAE = "test CRPS", "test MAE"
+CRPS, MAE, MAE_OF_MEDIAN = "test CRPS", "test MAE", "test MAE of the median"
+COMPARED = (CRPS, MAE, MAE_OF_MEDIAN)
+"""The second is of the mean, which of skewed targets is not what has the least MAE."""
 MOST_WORSE = 1.02  # than uniform bins, on tables without a heavy tail
 MOST_LOST = 2  # tables on which a method of others may have the lower CRPS
 LEAST_AHEAD = 1.05  # of the best method of others, in the geometric mean
@@ -123,10 +125,8 @@ def promises_of(scores: ShapeScores, ours: str = AUTO) -> list[Promise]:
     n_missing = sum(map(math.isnan, ahead.values()))
     missing = f"{n_missing} of {len(ahead)} tables are not finished"
     return [
-        _against_uniform(scores, ours, CRPS, LIGHT, MOST_WORSE),
-        _against_uniform(scores, ours, MAE, LIGHT, MOST_WORSE),
-        _against_uniform(scores, ours, CRPS, HEAVY, 1.0),
-        _against_uniform(scores, ours, MAE, HEAVY, 1.0),
+        *(_against_uniform(scores, ours, each, LIGHT, MOST_WORSE) for each in COMPARED),
+        *(_against_uniform(scores, ours, each, HEAVY, 1.0) for each in COMPARED),
         Promise(
             f"lower CRPS than all methods of others, but on {MOST_LOST} tables at most",
             (f"behind on {', '.join(lost)}" if lost else "lowest on all")
