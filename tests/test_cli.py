@@ -254,7 +254,19 @@ def test_every_command_helps_with_an_example(command):
         ),
         (
             ["fit", "houses.csv", "--target", "price", "--out", "m", "--loss", "l3"],
-            "loss must be one of",
+            "--loss must be one of",
+        ),
+        (
+            ["fit", "houses.csv", "-t", "price", "-o", "m", "--spacing", "lgo"],
+            "--spacing must be one of .*, got --spacing='lgo'",
+        ),
+        (
+            ["fit", "houses.csv", "-t", "price", "-o", "m", "--epochs", "0"],
+            "--epochs must be a whole number of at least 1, got --epochs=0",
+        ),
+        (
+            ["fit", "houses.csv", "-t", "price", "-o", "m", "--drop", "id,price"],
+            "--drop must not name the target, got 'price'",
         ),
         (
             ["fit", "houses.csv", "--target", "price", "--out", "m", "--holdout", "1"],

@@ -29,7 +29,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from histreg import spacings, tables, theory
-from histreg._checks import check_fraction
+from histreg._checks import check_choice, check_count, check_fraction
 from histreg.evaluation import (
     CensoredScores,
     Parts,
@@ -157,6 +157,13 @@ def fit(
         raise ValueError(f"--out must be a folder, got file {out}")
     if save_holdout is not None:
         tables.check_writable(save_holdout)
+    check_choice("--spacing", spacing, spacings.NAMES)
+    check_choice("--tails", tails, KINDS)
+    check_choice("--loss", loss, LOSSES)
+    check_count("--epochs", epochs, at_least=1)
+    check_count("--estimators", estimators, at_least=1)
+    if target in _listed(drop):
+        raise ValueError(f"--drop must not name the target, got {target!r}")
     labels = _listed(label)
     as_written = tables.read(table)
     everything = tables.typed(as_written, labels)
@@ -372,12 +379,12 @@ def inspect(model: ModelFolder) -> None:
         }
         _print_scores(rows, notes["n_tested"], facts["target"])
     names = list(getattr(regressor, "feature_names_in_", []))
-    for kind in ("number", "label") if names else ():
-        of_kind = [
-            name for name, its in zip(names, fitted.kinds, strict=True) if its == kind
+    for sort in ("number", "label") if names else ():
+        of_sort = [
+            name for name, its in zip(names, fitted.kinds, strict=True) if its == sort
         ]
-        if of_kind:
-            line = f"Columns of {kind}s: {', '.join(of_kind)}"
+        if of_sort:
+            line = f"Columns of {sort}s: {', '.join(of_sort)}"
             console.print(escape(line), style="dim", highlight=False)
     for bins in fitted.bins:
         y = notes.get("y_percentiles") or bins.centers
@@ -479,8 +486,8 @@ def _tell_of_odd_cells(frame: pd.DataFrame) -> None:
         odd = tables.odd_cells(frame[name])
         if len(odd):
             Console(stderr=True).print(
-                f"column {escape(repr(name))} is taken as labels: not all its cells are "
-                f"numbers, such as {escape(repr(odd.iloc[0]))} in row "
+                f"column {escape(repr(name))} is taken as labels: not all of its "
+                f"cells are numbers, such as {escape(repr(odd.iloc[0]))} in row "
                 f"{odd.index[0] + 1}",
                 highlight=False,
                 soft_wrap=True,
