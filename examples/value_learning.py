@@ -4,13 +4,13 @@
     python examples/value_learning.py [steps]
 
 How large returns become is not known when learning starts. So the bins begin at [-1, 1]
-and grow with what the agent achieves, without forgetting what it has learnt. Five lines
+and grow with what the agent achieves; the head moves along, so that it still predicts
+what it has learnt, and the bins are copied and saved with the weights. Five lines
 differ from a DQN with the squared error; what was there stands beside them.
 """
 
 from __future__ import annotations
 
-import copy
 import random
 import sys
 from collections import deque
@@ -33,20 +33,20 @@ class Values(nn.Module):
         super().__init__()
         layers = [nn.Linear(n_inputs, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU()]
         self.body = nn.Sequential(*layers)
-        bins = Bins.uniform(-1, 1, 51)
-        self.head = HistogramHead(128, bins, n_targets=n_actions)  # nn.Linear(128, ...)
-        self.criterion = HistogramLoss(bins)  # nn.MSELoss()
+        # was nn.Linear(128, n_actions)
+        self.head = HistogramHead(128, Bins.uniform(-1, 1, 51), n_targets=n_actions)
+        self.criterion = HistogramLoss(self.head.bins)  # was nn.MSELoss()
 
     def forward(self, x: Tensor) -> Tensor:  # (b, n_inputs) -> (b, n_actions)
         """Return the values of all actions."""
-        return self.head.distribution(self.body(x)).mean  # self.head(self.body(x))
+        return self.head.distribution(self.body(x)).mean  # was self.head(...)
 
     def loss(self, x: Tensor, actions: Tensor, y: Tensor) -> Tensor:
         """Return how far the values of the actions taken are from y."""
         features = self.body(x)
-        self.head.rebin(self.head.bins.grown(y), features)  # nothing
-        self.criterion.rebin(self.head.bins)  # nothing
-        outputs = self.head(features)  # (b, n_actions, k)
+        self.head.rebin(self.head.bins.grown(y), features)  # was not there
+        self.criterion.rebin(self.head.bins)  # was not there
+        outputs = self.head(features)  # (b, n_actions, k), was (b, n_actions)
         return self.criterion(outputs[torch.arange(len(y)), actions], y)
 
 
@@ -69,8 +69,8 @@ def main(steps: int = STEPS, seed: int = 1) -> list[float]:
     torch.manual_seed(seed)
     torch.set_num_threads(1)
     game = gymnasium.make("CartPole-v1")
-    values = Values(4, 2)
-    past, optimizer = values, torch.optim.Adam(values.parameters(), LEARNING_RATE)
+    values, past = Values(4, 2), Values(4, 2)
+    optimizer = torch.optim.Adam(values.parameters(), LEARNING_RATE)
     memory: deque = deque(maxlen=20_000)
     returns = [0.0]
     x, _ = game.reset(seed=seed)
@@ -89,7 +89,7 @@ def main(steps: int = STEPS, seed: int = 1) -> list[float]:
             returns.append(0.0)
         if step >= WARM_UP and step % LEARN_EVERY == 0:
             if step % COPY_EVERY == 0:
-                past = copy.deepcopy(values)
+                past.load_state_dict(values.state_dict())  # its bins, too
             learn(values, past, memory, optimizer)
         if (step + 1) % (steps // 10) == 0:
             recent = returns[-21:-1]

@@ -17,6 +17,11 @@ from histreg import _checks
             "kind must be one of 'a', 'b', got kind='c'",
         ),
         (
+            lambda: _checks.check_choice("loss", "Histgram", ("l2", "histogram")),
+            "loss must be one of 'l2', 'histogram', got loss='Histgram'; "
+            "did you mean 'histogram'?",
+        ),
+        (
             lambda: _checks.check_positive("sigma", -1.0),
             "sigma must be finite and positive, got sigma=-1.0",
         ),

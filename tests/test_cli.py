@@ -98,8 +98,9 @@ def test_the_model_was_learnt_from_the_right_rows_and_columns(place):
     predicted = model.predict(test[["size", "kind", "zone"]])
     expected = np.abs(predicted - test["price"]).mean()
     assert notes["scores"]["histogram"]["mae"] == pytest.approx(expected)
-    saved = pd.read_csv(place / "test.csv")
-    assert saved["price"].tolist() == test["price"].tolist()
+    lines = (place / "houses.csv").read_text().splitlines()
+    held_out = [lines[0], *(lines[i + 1] for i in test.index)]
+    assert (place / "test.csv").read_text().splitlines() == held_out  # as they were
 
 
 def lives(n=300):
@@ -206,6 +207,7 @@ def test_inspect_tells_what_the_model_is(place):
     ):
         assert fact in shown
     assert "truncation bias" in shown and "held-out rows" in shown
+    assert "Columns of numbers: size\nColumns of labels: kind, zone\n" in shown
 
 
 def test_report_writes_one_page(place):
@@ -252,11 +254,27 @@ def test_every_command_helps_with_an_example(command):
         ),
         (
             ["fit", "houses.csv", "--target", "price", "--out", "m", "--loss", "l3"],
-            "loss must be one of",
+            "--loss must be one of",
+        ),
+        (
+            ["fit", "houses.csv", "-t", "price", "-o", "m", "--spacing", "lgo"],
+            "--spacing must be one of .*, got --spacing='lgo'",
+        ),
+        (
+            ["fit", "houses.csv", "-t", "price", "-o", "m", "--epochs", "0"],
+            "--epochs must be a whole number of at least 1, got --epochs=0",
+        ),
+        (
+            ["fit", "houses.csv", "-t", "price", "-o", "m", "--drop", "id,price"],
+            "--drop must not name the target, got 'price'",
         ),
         (
             ["fit", "houses.csv", "--target", "price", "--out", "m", "--holdout", "1"],
             "add up to less than 1",
+        ),
+        (
+            ["fit", "endless.csv", "--target", "y", "--out", "m"],
+            "column 'y' must hold finite numbers, got -inf in row 3",
         ),
         (["predict", "no", "houses.csv"], "must be a folder with a model.json"),
         (["predict", "model", "other.csv"], "it lacks 'size', 'kind', 'zone'"),
@@ -297,6 +315,7 @@ def test_bad_input_is_refused_in_one_sentence(place, monkeypatch, arguments, sen
     monkeypatch.chdir(place)
     (place / "other.csv").write_text("x,y\n1,2\n")
     (place / "wrong.csv").write_text("size,kind,zone\nlarge,flat,1\n")
+    (place / "endless.csv").write_text("x,y\n1,2\n2,\n3,-inf\n")
     before = sorted(place.iterdir())
     result = refused(*arguments)
     assert result.exit_code == 2
@@ -343,6 +362,17 @@ def test_a_small_table_and_odd_names_are_no_trouble(tmp_path, monkeypatch):
     assert "len [red]" in CliRunner().invoke(app, ["inspect", "m"]).stdout
     page = ["report", "m", "t.csv", "--out", "r.html"]
     assert CliRunner().invoke(app, page).exit_code == 0
+
+
+def test_a_cell_that_makes_labels_of_numbers_is_told(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{i},{i % 7},{'ab'[i % 2]},{3 * i}" for i in range(60)]
+    rows[8] = "?,1,a,24"
+    Path("t.csv").write_text("\n".join(["x,zone,kind,y", *rows, "60,none,b,"]))
+    arguments = ["fit", "t.csv", "-t", "y", "-o", "m", "--label", "zone", *QUICK]
+    shown = CliRunner().invoke(app, arguments).stderr
+    assert "column 'x' is taken as labels" in shown and "'?' in row 9" in shown
+    assert "'kind'" not in shown and "'zone'" not in shown  # as they should be
 
 
 def test_a_narrow_range_is_told_as_a_sentence(tmp_path, monkeypatch):

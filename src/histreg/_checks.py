@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Collection, Sequence
 from numbers import Real
@@ -14,7 +15,18 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> None:
     """Raise unless ``value`` is one of ``choices``."""
     if value not in choices:
         listed = ", ".join(repr(choice) for choice in choices)
-        raise ValueError(f"{name} must be one of {listed}, got {name}={value!r}")
+        likely = _likely(value, choices)
+        raise ValueError(
+            f"{name} must be one of {listed}, got {name}={value!r}"
+            + (f"; did you mean {likely!r}?" if likely else "")
+        )
+
+
+def _likely(value: object, choices: Collection[str]) -> str | None:
+    """Return the choice that is spelt most like ``value``, if one nearly is."""
+    by_name = {str(choice).lower(): choice for choice in choices}
+    nearest = difflib.get_close_matches(str(value).lower(), by_name, n=1, cutoff=0.75)
+    return by_name[nearest[0]] if nearest else None
 
 
 def check_real(name: str, value: object) -> None:

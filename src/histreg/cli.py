@@ -29,7 +29,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from histreg import spacings, tables, theory
-from histreg._checks import check_fraction
+from histreg._checks import check_choice, check_count, check_fraction
 from histreg.evaluation import (
     CensoredScores,
     Parts,
@@ -157,8 +157,16 @@ def fit(
         raise ValueError(f"--out must be a folder, got file {out}")
     if save_holdout is not None:
         tables.check_writable(save_holdout)
+    check_choice("--spacing", spacing, spacings.NAMES)
+    check_choice("--tails", tails, KINDS)
+    check_choice("--loss", loss, LOSSES)
+    check_count("--epochs", epochs, at_least=1)
+    check_count("--estimators", estimators, at_least=1)
+    if target in _listed(drop):
+        raise ValueError(f"--drop must not name the target, got {target!r}")
     labels = _listed(label)
-    everything = tables.typed(tables.read(table), labels)
+    as_written = tables.read(table)
+    everything = tables.typed(as_written, labels)
     _check_columns(everything, [*_listed(drop), *labels, target])
     frame, y = _with_target(everything, target)
     left_out = [
@@ -172,6 +180,8 @@ def fit(
     flags = None if censored is None else _flags(frame, censored)
     order = None if time is None else _order(frame, time)
     X = frame.drop(columns=left_out)
+    if not quiet:
+        _tell_of_odd_cells(everything[X.columns.difference(labels)])
     if X.shape[1] == 0:
         raise ValueError(f"{table} must have a column to learn from beside {target!r}")
     parts = parts_of(
@@ -247,8 +257,8 @@ def fit(
     }
     model.save(out)
     if save_holdout is not None:
-        held_out = frame.iloc[parts.test].assign(**{target: y[parts.test]})
-        tables.write(held_out, save_holdout)
+        known = as_written[everything[target].notna()]
+        tables.write(known.iloc[parts.test], save_holdout)
     if not quiet:
         if len(y) < len(everything):
             Console(stderr=True).print(
@@ -369,12 +379,17 @@ def inspect(model: ModelFolder) -> None:
         }
         _print_scores(rows, notes["n_tested"], facts["target"])
     names = list(getattr(regressor, "feature_names_in_", []))
-    if names:
-        console.print(escape("Columns: " + ", ".join(names)), style="dim")
+    for sort in ("number", "label") if names else ():
+        of_sort = [
+            name for name, its in zip(names, fitted.kinds, strict=True) if its == sort
+        ]
+        if of_sort:
+            line = f"Columns of {sort}s: {', '.join(of_sort)}"
+            console.print(escape(line), style="dim", highlight=False)
     for bins in fitted.bins:
         y = notes.get("y_percentiles") or bins.centers
         told = theory.explain(bins, None, y, sigma_in_bins=regressor.sigma_in_bins)
-        console.print(escape(str(told)), highlight=False)
+        console.print(escape(str(told)), highlight=False, soft_wrap=True)
 
 
 @app.command(
@@ -456,7 +471,27 @@ def _numbers(frame: pd.DataFrame, name: str) -> np.ndarray:
             f"column {name!r} must hold numbers, got {wrong.iloc[0]!r} in row "
             f"{wrong.index[0] + 1}"
         )
+    endless = values[np.isinf(values)]
+    if len(endless):
+        raise ValueError(
+            f"column {name!r} must hold finite numbers, got {endless.iloc[0]} in row "
+            f"{endless.index[0] + 1}"
+        )
     return values.to_numpy(dtype=np.float64)
+
+
+def _tell_of_odd_cells(frame: pd.DataFrame) -> None:
+    """Tell of columns that are labels because of a few cells."""
+    for name in frame.columns:
+        odd = tables.odd_cells(frame[name])
+        if len(odd):
+            Console(stderr=True).print(
+                f"column {escape(repr(name))} is taken as labels: not all of its "
+                f"cells are numbers, such as {escape(repr(odd.iloc[0]))} in row "
+                f"{odd.index[0] + 1}",
+                highlight=False,
+                soft_wrap=True,
+            )
 
 
 def _flags(frame: pd.DataFrame, name: str) -> np.ndarray:

@@ -275,8 +275,8 @@ def collect(
 ) -> None:
     """Write the records of each experiment into one file, NAME.jsonl.
 
-    A folder of such files is a store too: tables and figures can be made from it, and
-    what is in it is not computed again.
+    A folder of such files is a store too: tables and figures can be made from
+    it, and what is in it is not computed again.
     """
     _import(modules)
     records = Store(store)
@@ -329,7 +329,10 @@ def table(
         check_paired(name, _listed(metrics))
     records = Store(store).records(runs)
     if not records:
-        raise ValueError(f"the table {name} must have records, got none yet")
+        raise ValueError(
+            f"the table {name} must have records, got none yet in {store}; "
+            f"`histreg study run {name}` computes them, --store names another folder"
+        )
     tables = tables_of(name, records, chosen, runs=runs, is_paired=paired)
     _print(tables, form, out)
 
@@ -353,9 +356,9 @@ def claims(
 ) -> None:
     """Judge the paper's claims by the records.
 
-    Each is confirmed, refuted, not significant or not run, by a rule that is told with
-    its numbers. Other data sets, or fewer epochs, are judged if they are asked for;
-    by themselves the paper's data sets and numbers of epochs count alone.
+    Each is confirmed, refuted, not significant or not run, by a rule that is
+    told with its numbers. The paper's data sets and numbers of epochs count;
+    others are judged if they are asked for, and then alone.
     """
     from histreg.report.printed import FORMATS
     from histreg.report.study_claims import findings_of, scoreboard

@@ -74,6 +74,18 @@ def typed(table: pd.DataFrame, labels: Collection[str] = ()) -> pd.DataFrame:
     return pd.DataFrame(result, index=table.index)
 
 
+def odd_cells(column: pd.Series) -> pd.Series:
+    """Return the cells that alone keep a column of text from being numbers.
+
+    There are none in a column that is mostly text (a tenth of its cells, or more).
+    """
+    found = column.dropna()
+    if not pd.api.types.is_object_dtype(column.dtype):
+        return found.iloc[:0]
+    odd = found[pd.to_numeric(found, errors="coerce").isna()]
+    return odd if len(odd) < 0.1 * len(found) else found.iloc[:0]
+
+
 def write(table: pd.DataFrame, path: Path) -> None:
     """Write a table, its kind told by the name; the file is whole or absent."""
     check_writable(path)
