@@ -286,9 +286,7 @@ def test_head_and_loss_move_together():
 
 def test_a_wrong_number_of_bins_is_refused_when_loading():
     head = HistogramHead(4, BINS["even"])
-    with pytest.raises(
-        ValueError, match="must hold 1 x 16 bins, as many as the module"
-    ):
+    with pytest.raises(ValueError, match=r"must hold 1 x 16 bins, .* got 1 x 2 bins$"):
         head.load_state_dict(HistogramHead(4, BINS["two"]).state_dict())
     assert head.bins == BINS["even"]  # as it was
 

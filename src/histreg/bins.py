@@ -673,10 +673,14 @@ def restored_bins(
     each = (current,) if isinstance(current, Bins) else current
     expected = (len(each), len(each[0].state()))
     if states.shape != expected:
+        n_more = expected[1] - each[0].n_bins  # numbers of a state that are no bins
+        is_matrix = states.ndim == 2
+        got = (
+            f"{len(states)} x {states.shape[1] - n_more} bins" if is_matrix else states
+        )
         raise ValueError(
             f"the saved state must hold {len(each)} x {each[0].n_bins} bins, as many "
-            "as the module it goes into, got shape "
-            f"{tuple(states.shape)} instead of {expected}"
+            f"as the module it goes into, got {got}"
         )
     saved = tuple(Bins.from_state(row) for row in states)
     return saved[0] if isinstance(current, Bins) else saved
