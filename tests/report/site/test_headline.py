@@ -3,6 +3,7 @@
 import pytest
 
 from histreg.report.site.headline import Beside, headline, what_was_run
+from histreg.study.catalogue import EXPERIMENTS, Experiment, tabular
 from histreg.study.methods import L2, L2Noise
 from tests.report.site.conftest import OVERALL
 from tests.study.made_up import tabular_records
@@ -66,9 +67,20 @@ def test_what_cannot_be_matched_has_the_papers_number_alone():
         ("Prediction bound", "Pole", ""),
         ("Predicted histograms while training lasts", "Bike Sharing", "all 1"),
         ("Forecasts of series", "ETTh1", "not run"),
+        ("Values of games", "Atari", "not run"),
     ],
 )
 def test_runs_are_counted_by_data_sets(material, experiment, data, told):
     table = what_was_run(material)
     rows = {row[0]: dict(zip(table.header, row, strict=True)) for row in table.rows}
     assert rows[experiment][data] == told
+
+
+def test_no_experiment_has_an_empty_row(material, monkeypatch):
+    mine = tabular((L2(),), datasets=["diabetes"])
+    one = Experiment("mine", "Mine", "not in it", "Why?", mine)
+    monkeypatch.setitem(EXPERIMENTS, "mine", one)
+    monkeypatch.setitem(material.records, "mine", [])
+    table = what_was_run(material)
+    assert [row[0] for row in table.rows if not any(row[1:])] == []
+    assert table.rows[-1][table.header.index("other data")] == "not run"

@@ -10,13 +10,15 @@ from histreg.report.printed import PrintedTable
 from histreg.report.site.marked_tables import distance
 from histreg.report.site.material import Material
 from histreg.study.catalogue import DATA, EXPERIMENTS, OVERALL
-from histreg.study.datasets import DATASETS, SERIES, source
+from histreg.study.datasets import GAMES, SERIES, source
 from histreg.study.paper import published
 from histreg.study.runs import Record, Run
 from histreg.study.statistics import Setting, best_settings, settings_of
 
 MAIN = "test MAE"
 NOT_RUN = "not run"
+OTHERS = A_GAME, OTHER_DATA, NO_DATA = ("Atari", "other data", "no data")
+"""Columns of runs beside those of single data sets and series."""
 
 
 @dataclass(frozen=True)
@@ -106,14 +108,13 @@ def _unmatched(of: str) -> Beside:
 
 def what_was_run(material: Material) -> PrintedTable:
     """Return how many runs of each experiment have a record, by data sets."""
-    columns = [*DATA, *SERIES, ""]
+    columns = [*(source(name).title for name in (*DATA, *SERIES)), *OTHERS]
     counts = {
         name: [_counted(each.runs, material.records[name], of) for of in columns]
         for name, each in EXPERIMENTS.items()
     }
     used = [i for i in range(len(columns)) if any(row[i] for row in counts.values())]
-    known = {**DATASETS, **SERIES}
-    titles = [known[columns[i]].title if columns[i] else "no data" for i in used]
+    titles = [columns[i] for i in used]
     rows = [
         (EXPERIMENTS[name].title, *(row[i] for i in used))
         for name, row in counts.items()
@@ -122,9 +123,19 @@ def what_was_run(material: Material) -> PrintedTable:
     return PrintedTable("What was run", ("experiment", *titles), rows, notes)
 
 
+def _column(run: Run) -> str:
+    """Return where a run is counted, so that every run is somewhere."""
+    name = run.facet("dataset")
+    if not name:
+        return NO_DATA
+    if name in DATA or name in SERIES:
+        return source(str(name)).title
+    return A_GAME if name in GAMES else OTHER_DATA
+
+
 def _counted(runs: Sequence[Run], records: Sequence[Record], of: str) -> str:
-    n = sum((run.facet("dataset") or "") == of for run in runs)
-    done = sum((each.run.facet("dataset") or "") == of for each in records)
+    n = sum(_column(run) == of for run in runs)
+    done = sum(_column(each.run) == of for each in records)
     if not n:
         return ""
     if not done:
