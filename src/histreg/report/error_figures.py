@@ -53,13 +53,11 @@ def _dots(
     is_log: bool = False,
 ) -> Figure:
     names = datasets_of(settings)
-    most = max(sum(each.dataset == name for each in settings) for name in names)
-    figure = Figure(
-        figsize=(9, max(2.2, 0.9 + 0.3 * most) * len(names)), layout="constrained"
-    )
-    for name, row in zip(
-        names, figure.subplots(len(names), 2, squeeze=False), strict=True
-    ):
+    counts = [sum(each.dataset == name for each in settings) for name in names]
+    heights = [0.9 + 0.3 * max(2, n) for n in counts]  # inches
+    figure = Figure(figsize=(9, sum(heights)), layout="constrained")
+    rows = figure.subplots(len(names), 2, squeeze=False, height_ratios=heights)
+    for name, row in zip(names, rows, strict=True):
         of_set = [each for each in settings if each.dataset == name]
         for ax, metric in zip(row, ("test MAE", "test RMSE"), strict=True):
             _draw_dots(ax, of_set, metric, label, is_log=is_log)
@@ -104,6 +102,7 @@ def _draw_dots(
                 capsize=2,
             )
     ax.set_yticks(list(heights), [label(each) for each in networks], fontsize=7)
+    ax.set_ylim(0.4, len(networks) + 0.6)  # all rows as wide as in the other drawings
     if is_log:
         set_log(ax.xaxis)
     else:

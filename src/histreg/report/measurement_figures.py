@@ -23,15 +23,17 @@ WIDTHS = (0.8, 1.6, 2.6)  # of lines whose order matters, so that grey print tel
 
 
 def sines(records: Sequence[Record]) -> Figure:
-    """Return Figure 3: two fits, and errors over iterations for both parts."""
-    figure = Figure(figsize=(12, 3.8), layout="constrained")
-    left, middle, right = figure.subplots(1, 3)
-    _draw_fits(left, records)
+    """Return Figure 3: two fits, and errors over iterations for both parts.
+
+    Without a record of an offset, for the first.
+    """
     best = best_rates(records)
-    for ax, part, symbol in (
-        (middle, _frequency_part(best), "alpha"),
-        (right, _offset_part(best), "beta"),
-    ):
+    parts = [(_frequency_part(best), "alpha", "frequency (beta 0)")]
+    if any(each.beta for each in best):
+        parts.append((_offset_part(best), "beta", "offset (alpha 10)"))
+    figure, (left, *others) = panels(1 + len(parts), 1 + len(parts), height=3.8)
+    _draw_fits(left, records)
+    for ax, (part, symbol, title) in zip(others, parts, strict=True):
         values = sorted({getattr(each, symbol) for each in part})
         for each in part:
             color, line = STYLES[each.method]
@@ -40,11 +42,9 @@ def sines(records: Sequence[Record]) -> Figure:
             ax.plot(
                 each.iterations, each.curve, color=color, ls=line, lw=width, label=label
             )
-        ax.set(xlabel="iteration", ylabel="train MSE", ylim=(0, 0.6))
+        ax.set(xlabel="iteration", ylabel="train MSE", ylim=(0, 0.6), title=title)
         if part:
             ax.legend(fontsize=7, frameon=False)
-    middle.set_title("frequency (beta 0)")
-    right.set_title("offset (alpha 10)")
     return figure
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, NullLocator
 
 from histreg.report.figures import BLUE, GREY, ORANGE
 from histreg.report.panels import BLACK, GREEN, PURPLE, add_legend, panels, set_log
@@ -25,6 +26,7 @@ LOOKS = {
     "NGBoost": (BLACK, "v", BLACK),
 }
 """Colour, mark and filling; other spacings are small and grey."""
+TICKS = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.5, 2.0, 3.0, 4.0)
 WIDEST = 4.0  # a ratio beyond which a predictor is told of, and not drawn
 
 
@@ -82,6 +84,8 @@ def _draw(ax: Axes, scores: ShapeScores, tables: Sequence[str]) -> None:
         )
     ax.axvline(1.0, color=BLACK, lw=0.8)
     set_log(ax.xaxis)
+    ax.xaxis.set_major_locator(FixedLocator(TICKS))  # a decade's would be 1 alone
+    ax.xaxis.set_minor_locator(NullLocator())
     for height, told in beyond.items():
         ax.annotate(
             ", ".join(told) + " →",

@@ -59,6 +59,12 @@ def test_an_experiment_of_ones_own_has_a_page(material, monkeypatch):
     assert [each.title for each in page.tables] == ["Mine: Pole"]
 
 
+def test_the_protocol_of_rates_has_their_number_and_ends():
+    rates = sorted({run.learning_rate for run in EXPERIMENTS["rates"].runs})
+    said = f"Six learning rates for each loss, from {rates[0]:g} to {rates[-1]:g}"
+    assert len(rates) == 6 and told_of("rates")["protocol"].startswith(said)
+
+
 def test_facts_are_those_of_the_runs():
     runs = tabular((L2(), HLGauss()), datasets=("ct", "pole"), seeds=(1, 3))
     facts = facts_of(runs, OVERALL[:2])

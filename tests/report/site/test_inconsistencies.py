@@ -54,6 +54,8 @@ def test_exactly_those_with_a_text_are_measured():
         ("I11", ["9.1e-03", "2.7e-04", "1.2e-08"]),
         ("I12", ["0.499"]),
         ("I14", ["2,042"]),  # (2 x 2011 / 89) ** 2
+        ("I20", ["55", "2.1e-06", "4.2e-06"]),
+        ("I21", ["0.675"]),
         ("I29", ["1.25", "0.75"]),
         ("I31", ["29.00", "30.50", "31.03"]),
         ("I34", ["5.917", "5.906"]),
@@ -62,6 +64,11 @@ def test_exactly_those_with_a_text_are_measured():
 def test_measured_numbers(found, name, numbers):
     for number in numbers:
         assert re.search(rf"(?<![\d.]){re.escape(number)}(?!\d)", found[name].measured)
+
+
+def test_no_entry_says_that_something_was_not_run():
+    # Whether it was is a matter of records, which the texts do not know.
+    assert "not run" not in TEXT
 
 
 def test_what_was_not_run_is_left_out():

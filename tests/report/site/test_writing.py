@@ -153,6 +153,39 @@ def test_a_browser_complains_of_nothing_and_no_page_is_too_wide(site, browser, w
     browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
+def test_on_a_phone_words_are_not_cut_at_the_edge(site, browser):
+    how = {"width": 390, "height": 900, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", how)
+    for name in ("index", "claims"):
+        browser.get((site / f"{name}.html").as_uri())
+        hidden = browser.execute_script(
+            "return [...document.querySelectorAll('.stacked')].map((table) =>"
+            " table.parentElement.scrollWidth - table.parentElement.clientWidth)"
+        )
+        assert hidden and set(hidden) == {0}, name
+    browser.get((site / "index.html").as_uri())
+    beyond = browser.execute_script(
+        "return [...document.querySelectorAll('.headline td')].filter((cell) =>"
+        " cell.scrollWidth > cell.clientWidth).map((cell) => cell.textContent)"
+    )
+    assert beyond == []
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_on_paper_a_figure_is_not_taller_than_a_page(site, browser):
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    heights = []
+    for page in sorted(site.rglob("*.html")):
+        browser.get(page.as_uri())
+        heights += browser.execute_script(
+            "return [...document.querySelectorAll('.drawing')].map((each) =>"
+            " each.getBoundingClientRect().height)"
+        )
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert min(heights) > 0
+    assert max(heights) < 25 / 2.54 * 96  # of 29.7 cm, in CSS's pixels
+
+
 def test_dark_pages_have_light_ink_in_drawings_too(site, browser):
     def ink(scheme):
         feature = {"name": "prefers-color-scheme", "value": scheme}

@@ -21,6 +21,7 @@ from histreg.report.figures import BLUE, GREY, ORANGE
 from histreg.report.panels import BLACK, GREEN, PURPLE
 
 HEAVY = 150_000  # letters, beyond which points are better than lines
+PHONE, COLUMN = 21, 69  # rem, the widths of a page of a phone and of a large screen
 MANY = 40  # names in a text, beyond which nobody listens
 COLOURS = {
     BLACK: "currentColor",
@@ -105,7 +106,10 @@ def _image(figure: Figure, words: str) -> str:
 def _widths(figure: Figure) -> str:
     """Return how wide a drawing may become, and how narrow, to be read."""
     width = figure.get_size_inches()[0] * 6  # rem, of a sixth of an inch
-    return f"max-width: {1.1 * width:.0f}rem; min-width: {0.6 * width:.0f}rem"
+    least = 0.6 * width
+    if least > PHONE:  # it is moved anyway, and its letters may as well be larger
+        least = min(0.85 * width, COLUMN)
+    return f"max-width: {1.1 * width:.0f}rem; min-width: {least:.0f}rem"
 
 
 def described(figure: Figure) -> str:

@@ -21,7 +21,8 @@ from histreg.study.methods import (
     LinearRegression,
     Method,
 )
-from histreg.study.paper import published
+from histreg.study.paper import published, published_log_ratios
+from histreg.study.ratios import Ratios
 from histreg.study.statistics import best_settings, settings_of
 
 Numbers = Mapping[str, float]
@@ -164,6 +165,19 @@ def _bound(_: Evidence) -> Numbers:
     return {"factor": of_paper / ours}
 
 
+def _sides(_: Evidence) -> Numbers:
+    games = _games_of_paper()
+    return {"n": games.n, "one": games.p_lower, "two": games.p}
+
+
+def _line(_: Evidence) -> Numbers:
+    return {"ratio": _games_of_paper().geometric_mean}
+
+
+def _games_of_paper() -> Ratios:
+    return Ratios(tuple(published_log_ratios().values()))
+
+
 def _least_squares(evidence: Evidence) -> Numbers:
     name = LinearRegression.name
     return {
@@ -220,6 +234,8 @@ MEASURED: dict[str, Callable[[Evidence], Numbers]] = {
     "I11": _by_padding,
     "I12": _border,
     "I14": _bound,
+    "I20": _sides,
+    "I21": _line,
     "I25": _least_squares,
     "I29": _borders_of_pole,
     "I31": _start,

@@ -174,4 +174,6 @@ def with_code(text: str) -> Markup:
 
 
 def _size(n_bytes: int) -> str:
-    return f"{n_bytes / 1e6:.1f} MB" if n_bytes >= 1e6 else f"{n_bytes / 1e3:.0f} kB"
+    if n_bytes < 1e6:
+        return f"{max(1, round(n_bytes / 1e3))} kB"  # no file has none
+    return f"{n_bytes / 1e6:.1f} MB"
