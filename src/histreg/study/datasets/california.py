@@ -1,13 +1,7 @@
 """California: median prices of houses in census blocks."""
 
-from histreg.study.datasets.source import (
-    Table,
-    TableSource,
-    array,
-    frame,
-    names,
-    sha256_of,
-)
+from histreg.study.datasets.pmlb import LICENCE, table_of
+from histreg.study.datasets.source import Table, TableSource, names
 
 FEATURES = (
     *("median_income", "housing_median_age", "total_rooms", "total_bedrooms"),
@@ -17,20 +11,14 @@ FEATURES = (
 
 def parse(content: bytes) -> Table:
     """Return all columns as they are; prices in dollars."""
-    numbers = frame(content, (*FEATURES, "target"), separator="\t")
-    return Table(
-        X=array(numbers[list(FEATURES)]),
-        y=array(numbers["target"]),
-        columns=FEATURES,
-        sha256=sha256_of(content),
-    )
+    return table_of(content, FEATURES)
 
 
 CALIFORNIA = TableSource(
     name="california",
     title="California",
     homepage="https://github.com/EpistasisLab/pmlb/tree/master/datasets/537_houses",
-    licence="MIT (of the collection, PMLB; none is stated for the data)",
+    licence=LICENCE,
     url="https://github.com/EpistasisLab/pmlb/raw/master/datasets/537_houses/"
     "537_houses.tsv.gz",
     files=names("california", "537_houses.tsv.gz", "537_houses.tsv"),

@@ -1,27 +1,22 @@
 """Pole: a problem of telecommunications, of which little is told."""
 
 from histreg.study.datasets.dataset import DataSet
-from histreg.study.datasets.source import Table, array, frame, names, sha256_of
+from histreg.study.datasets.pmlb import LICENCE, table_of
+from histreg.study.datasets.source import Table, names
 
 FEATURES = tuple(f"f{i}" for i in range(1, 49))
 
 
 def parse(content: bytes) -> Table:
     """Return all 48 columns as features; the paper's 49 counts the target."""
-    numbers = frame(content, (*FEATURES, "target"), separator="\t")
-    return Table(
-        X=array(numbers[list(FEATURES)]),
-        y=array(numbers["target"]),
-        columns=FEATURES,
-        sha256=sha256_of(content),
-    )
+    return table_of(content, FEATURES)
 
 
 POLE = DataSet(
     name="pole",
     title="Pole",
     homepage="https://github.com/EpistasisLab/pmlb/tree/master/datasets/201_pol",
-    licence="MIT (of the collection, PMLB; none is stated for the data)",
+    licence=LICENCE,
     url="https://github.com/EpistasisLab/pmlb/raw/master/datasets/201_pol/"
     "201_pol.tsv.gz",
     files=names("pole", "201_pol.tsv.gz", "201_pol.tsv"),
