@@ -44,11 +44,13 @@ def frame(n=200):
     return table, y + 5.0 * (kind == "fancy")
 
 
+# One check asks for an R² of 0.5 on 200 noisy rows: 64 units reach 0.70 to 0.87 by seed
+# and dtype, 32 units 0.49 to 0.80.
 @parametrize_with_checks(
     [
-        HistogramRegressor(hidden_layer_sizes=(32,), max_iter=60),
+        HistogramRegressor(hidden_layer_sizes=(64,), max_iter=60),
         HistogramRegressor(
-            hidden_layer_sizes=(32,), max_iter=60, loss="l2", n_estimators=2
+            hidden_layer_sizes=(64,), max_iter=60, loss="l2", n_estimators=2
         ),
     ]
 )

@@ -25,6 +25,9 @@ from histreg.objectives import Objective, OnHistogram
 CHUNK = 4096  # rows at once; 16,384 took a fifth longer
 MOST_COPIES = 8
 CHUNK_FLOATS = 2**24  # at once, for wide tables and large ensembles
+BLOCK = 32
+"""Rows come in multiples of it, the last one repeated: sums of float32 are then taken in
+one order, and what is predicted for a row does not depend on its company."""
 
 
 class Calibration(NamedTuple):
@@ -87,11 +90,15 @@ class Model:
             64 * self.scaling.n_outputs + 4 * stack.readout.weight[0].numel() // 64
         )  # of a row, roughly: embeddings and outputs
         chunk = max(64, min(CHUNK, CHUNK_FLOATS // max(1, n_floats)))
+        chunk -= chunk % BLOCK
         for start in range(0, len(table.numbers), chunk):
             rows = slice(start, start + chunk)
             numbers, codes = self.inputs(Table(table.numbers[rows], table.labels[rows]))
+            n = len(numbers)
+            whole = torch.arange(-(-n // BLOCK) * BLOCK).clamp(max=n - 1)
+            numbers, codes = numbers[whole].to(device), codes[whole].to(device)
             with torch.inference_mode():
-                yield stack(numbers.to(device), codes.to(device)).cpu()
+                yield stack(numbers, codes)[:, :n].cpu()
 
     def mean(self, table: Table) -> Tensor:
         """Return predicted means, (n, m) float64."""
