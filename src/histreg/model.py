@@ -26,8 +26,8 @@ CHUNK = 4096  # rows at once; 16,384 took a fifth longer
 MOST_COPIES = 8
 CHUNK_FLOATS = 2**24  # at once, for wide tables and large ensembles
 BLOCK = 32
-"""Rows come in multiples of it, the last one repeated: sums of float32 are then taken in
-one order, and what is predicted for a row does not depend on its company."""
+"""Rows come in multiples of it, the last one repeated: float32 is then summed in one
+order, and what is predicted for a row does not depend on its company."""
 
 
 class Calibration(NamedTuple):
