@@ -53,6 +53,15 @@ def test_the_crps_of_quantiles_is_nearly_that_of_their_distribution():
     assert told["test MAE of the median"] == pytest.approx(0.4)
 
 
+def test_distributions_are_scored_by_the_quantiles_of_others_too():
+    found = Prediction.of_normal(np.array([0.0]), np.array([1.0]))
+    of_quantiles = Prediction.of_quantiles(stats.norm.ppf(LEVELS)[None, :])
+    y = np.array([0.4])
+    alike = of_quantiles.scores(y)["test CRPS"]
+    assert found.scores(y)["test CRPS by quantiles"] == pytest.approx(alike)
+    assert of_quantiles.scores(y)["test CRPS by quantiles"] == alike
+
+
 def test_quantiles_that_cross_are_put_into_order():
     quantiles = np.linspace(0, 19, 20)[None, :]
     right = Prediction.of_quantiles(quantiles)
@@ -105,6 +114,9 @@ def test_what_needs_no_other_package_learns_more_than_the_targets_alone(name, he
     assert told["test CRPS"] < 0.6 * alone["test CRPS"]
     assert 0.7 < told["test coverage 0.9"] <= 1
     assert {"test MAE", "test RMSE", "test MAE of the median"} <= told.keys()
+    # Both rules for the CRPS differ by thousandths.
+    by_quantiles = told["test CRPS by quantiles"]
+    assert by_quantiles == pytest.approx(told["test CRPS"], rel=0.02)
 
 
 @pytest.mark.parametrize("name", ["CatBoost", "NGBoost"])

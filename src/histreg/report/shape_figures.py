@@ -19,7 +19,7 @@ from histreg.study.shape_scores import AUTO, CRPS, UNIFORM, ShapeScores
 LOOKS = {
     AUTO: (BLUE, "o", BLUE),
     "auto bins and tails": (BLUE, "o", "white"),
-    "auto bins, 2 networks": (BLUE, "*", BLUE),
+    "auto bins, 4 networks": (BLUE, "*", BLUE),
     "l2 of logarithms": (ORANGE, "s", ORANGE),
     "HistGradientBoosting": (GREEN, "^", GREEN),
     "CatBoost": (PURPLE, "D", PURPLE),
