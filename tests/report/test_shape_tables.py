@@ -27,7 +27,7 @@ def test_ratios_are_to_uniform_bins_seed_by_seed_and_the_lowest_is_marked():
 def test_promises_wait_for_what_is_not_run():
     _, _, _, promises, *_ = tables()
     assert {row[2] for row in promises.rows} == {"not run"}
-    assert len(promises.rows) == 8
+    assert len(promises.rows) == 10
 
 
 def test_each_table_has_all_scores_of_its_predictors():

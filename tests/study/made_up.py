@@ -175,8 +175,9 @@ def value_records(game, method, test_mae, *, test_rmse=None, diverged=(), **chan
 def shape_records(table, predictor, test_crps, *, test_mae=None, **others):
     """Return a record for each number of a list, with seeds 0, 1, ...
 
-    MAE is twice the number unless it has its own, of the mean and of the median alike;
-    `others`, such as ``fit_seconds``, are one number for all.
+    MAE is twice the number unless it has its own, of the mean and of the median alike,
+    and the CRPS by quantiles is the CRPS; `others`, such as ``fit_seconds``, are one
+    number for all.
     """
     mae = test_mae or [2 * value for value in test_crps]
     own = {name.replace("_", " "): value for name, value in others.items()}
@@ -185,6 +186,7 @@ def shape_records(table, predictor, test_crps, *, test_mae=None, **others):
             ShapeRun(table, predictor, seed),
             {
                 "test CRPS": value,
+                "test CRPS by quantiles": value,
                 "test MAE": mae[seed],
                 "test MAE of the median": mae[seed],
                 **own,

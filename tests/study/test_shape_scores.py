@@ -8,6 +8,7 @@ from histreg.study.catalogue import HEAVY, LIGHT
 from histreg.study.predictors import OTHERS
 from histreg.study.shape_scores import (
     AUTO,
+    AUTO_OF_4,
     COMPARED,
     CRPS,
     UNIFORM,
@@ -67,7 +68,7 @@ def test_nobody_is_best_before_all_have_all_seeds():
     assert whole.best("bike", ["CatBoost", "NGBoost"]) == "CatBoost"
 
 
-def suite(ours=lambda name: 0.9, others=lambda name: 1.0):
+def suite(ours=lambda name: 0.9, others=lambda name: 1.0, of_4=lambda name: 0.5):
     """Return all that promises look at; uniform bins have a CRPS of 1 everywhere."""
     return of(
         *(
@@ -76,6 +77,7 @@ def suite(ours=lambda name: 0.9, others=lambda name: 1.0):
             for method, crps in (
                 (UNIFORM, lambda name: 1.0),
                 (AUTO, ours),
+                (AUTO_OF_4, of_4),
                 *((each, others) for each in OTHERS),
             )
         )
@@ -87,8 +89,9 @@ def verdicts(scores):
 
 
 def test_all_promises_are_kept_where_ours_is_a_tenth_lower_everywhere():
-    assert verdicts(suite()) == [True] * 8
-    assert promises_of(suite())[-1].told == "+11.1%"  # 1 / 0.9
+    assert verdicts(suite()) == [True] * 10
+    assert promises_of(suite())[7].told == "+11.1%"  # 1 / 0.9
+    assert promises_of(suite())[9].told == "+100.0%"  # 1 / 0.5
 
 
 def test_light_tails_may_cost_two_percent_and_no_more():
@@ -108,7 +111,7 @@ def test_others_may_be_ahead_on_two_tables():
     two, three = HEAVY[:2], HEAVY[:3]
     behind = suite(others=lambda name: 0.8 if name in two else 1.2)
     assert verdicts(behind)[6]
-    assert promises_of(behind)[6].told == "behind on lognormal 0.889, pareto 0.889"
+    assert promises_of(behind)[6].told == "behind on lognormal -11.1%, pareto -11.1%"
     assert not verdicts(suite(others=lambda name: 0.8 if name in three else 1.2))[6]
 
 
@@ -117,11 +120,28 @@ def test_five_percent_are_asked_for_in_the_mean():
     assert verdicts(suite(others=lambda name: 0.95))[7]
 
 
+def test_one_network_and_four_are_judged_apart():
+    found = verdicts(suite(lambda name: 1.01, of_4=lambda name: 0.9))
+    assert found[6:] == [False, False, True, True]
+
+
+def test_others_are_compared_by_what_all_are_scored_by():
+    alike = {"test_CRPS_by_quantiles": 0.5}
+    scores = of(
+        *(
+            shape_records(name, each, [1.0] * 3, **(alike if each in OTHERS else {}))
+            for name in (*HEAVY, *LIGHT)
+            for each in (UNIFORM, AUTO, AUTO_OF_4, *OTHERS)
+        )
+    )
+    assert promises_of(scores)[7].told == "-50.0%"
+
+
 def test_nothing_is_decided_before_all_is_run():
     scores = suite()
     part = ShapeScores([each for each in scores.settings if each.run.dataset != "pole"])
     found = promises_of(part)
-    assert [each.is_kept for each in found] == [*[None] * 3, *[True] * 3, None, None]
+    assert [each.is_kept for each in found] == [*[None] * 3, *[True] * 3, *[None] * 4]
     assert found[0].told == "1 of 5 tables are not finished"
     assert found[6].told == "1 of 12 tables are not finished"
 
