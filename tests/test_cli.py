@@ -249,10 +249,6 @@ def test_every_command_helps_with_an_example(command):
             "the table must have the columns 'a', 'b'",
         ),
         (
-            ["fit", "houses.csv", "--target", "price", "--out", "m", "--bins", "9"],
-            "n_bins must exceed the 12 padding bins, got n_bins=9",
-        ),
-        (
             ["fit", "houses.csv", "--target", "price", "--out", "m", "--loss", "l3"],
             "--loss must be one of",
         ),
@@ -263,6 +259,14 @@ def test_every_command_helps_with_an_example(command):
         (
             ["fit", "houses.csv", "-t", "price", "-o", "m", "--epochs", "0"],
             "--epochs must be a whole number of at least 1, got --epochs=0",
+        ),
+        (
+            ["fit", "houses.csv", "-t", "price", "-o", "m", "--bins", "12"],
+            "--bins must be a whole number of at least 13, got --bins=12",
+        ),
+        (
+            ["fit", "houses.csv", "-t", "price", "-o", "m", "--range", "5", "5"],
+            "--range must have LOW below HIGH, both finite, got --range 5 5",
         ),
         (
             ["fit", "houses.csv", "-t", "price", "-o", "m", "--drop", "id,price"],

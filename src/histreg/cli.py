@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -65,6 +66,7 @@ ABOUT_CENSORED = (
     "Concordance: how often two rows are predicted in their order, 0.5 by chance. "
     "CRPS: the error of the whole distribution, censored rows allowed for."
 )
+FEWEST_BINS = 13  # of which twelve are the padding
 FEWEST_TO_CALIBRATE = 9  # rows: fewer cannot promise 90 %, see histreg.conformal
 
 TableFile = Annotated[
@@ -162,6 +164,12 @@ def fit(
     check_choice("--loss", loss, LOSSES)
     check_count("--epochs", epochs, at_least=1)
     check_count("--estimators", estimators, at_least=1)
+    check_count("--bins", bins, at_least=FEWEST_BINS)
+    if y_range is not None and not -math.inf < y_range[0] < y_range[1] < math.inf:
+        raise ValueError(
+            "--range must have LOW below HIGH, both finite, "
+            f"got --range {y_range[0]:g} {y_range[1]:g}"
+        )
     if target in _listed(drop):
         raise ValueError(f"--drop must not name the target, got {target!r}")
     labels = _listed(label)

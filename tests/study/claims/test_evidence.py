@@ -62,9 +62,13 @@ def test_with_fewer_than_five_seeds_nothing_can_be_decided():
         lambda *args: not_higher(*args, 0.1),
         lambda *args: within(*args, 0.1),
     ):
-        assert decide("x", four, ONES) == Finding("x", NOT_RUN, "4 of 5 seeds finite")
+        assert decide("x", four, ONES) == Finding(
+            "x", NOT_RUN, "4 of 5 seeds have a finite number"
+        )
         assert decide("x", {}, ONES) == Finding("x", NOT_RUN, "")
-    assert in_range("x", four, low=0.0) == Finding("x", NOT_RUN, "4 of 5 seeds finite")
+    assert in_range("x", four, low=0.0) == Finding(
+        "x", NOT_RUN, "4 of 5 seeds have a finite number"
+    )
 
 
 @pytest.mark.parametrize(

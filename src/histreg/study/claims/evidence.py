@@ -367,7 +367,7 @@ def not_run(part: str, why: str = "") -> Finding:
 
 
 def _too_few(part: str, found: Comparison) -> Finding:
-    told = f"{found.n} of {ENOUGH} seeds finite" if found.n else ""
+    told = f"{found.n} of {ENOUGH} seeds have a finite number" if found.n else ""
     return Finding(part, Verdict.NOT_RUN, told)
 
 
