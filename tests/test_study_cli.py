@@ -234,6 +234,14 @@ def test_tables_series_and_games_are_asked_for_together():
     assert "7 runs to compute" in printed  # Pole, four models and naive, Pong
 
 
+def test_a_method_may_have_a_comma_in_its_name():
+    command = ["run", "shapes", "--datasets", "diabetes", "--seeds", "0", "--dry-run"]
+    asked = "uniform bins,auto bins, 4 networks,NGBoost"
+    printed = study(*command, "--methods", asked)
+    assert "3 runs to compute" in printed and "auto bins, 4 networks" in printed
+    assert "1 run to compute" in study(*command, "--methods", "auto bins, 4 networks")
+
+
 def test_values_have_tables_and_a_figure(place):
     for record in RECORDS["values"]:
         Store("histreg-study").save(record)

@@ -27,6 +27,7 @@ from histreg.study import runner
 from histreg.study.catalogue import EXPERIMENTS, experiment, selected
 from histreg.study.datasets import GAMES, SERIES, TABLES, TableSource, source
 from histreg.study.executors import pool_of
+from histreg.study.predictors import PREDICTORS
 from histreg.study.runs import Record, Run
 from histreg.study.store import State, Store
 
@@ -470,7 +471,7 @@ def _runs(
     found: dict[Run, None] = {}
     asked: dict[str, list[str] | list[int]] = {
         "dataset": _listed(datasets, "--datasets"),
-        "method": _listed(methods, "--methods"),
+        "method": _methods(methods),
         "architecture": _listed(models, "--models"),
         "seed": _numbers(seeds),
     }
@@ -478,7 +479,7 @@ def _runs(
         runs = selected(
             experiment(name).runs,
             datasets=_listed(datasets),
-            methods=_listed(methods),
+            methods=_methods(methods),
             models=_listed(models),
             seeds=_numbers(seeds),
             epochs=epochs,
@@ -504,6 +505,18 @@ def _listed(given: str | None, option: str = "") -> list[str]:
     names = [name.strip() for name in (given or "").split(",") if name.strip()]
     if option and given is not None and not names:
         raise ValueError(f"{option} must name something, got nothing")
+    return names
+
+
+def _methods(given: str | None) -> list[str]:
+    """Return the methods of a list, in which a name may have a comma of its own."""
+    names: list[str] = []
+    for part in _listed(given, "--methods"):
+        joined = ", ".join([*names[-1:], part])
+        if joined in PREDICTORS:
+            names[-1:] = [joined]
+        else:
+            names.append(part)
     return names
 
 
