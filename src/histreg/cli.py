@@ -130,7 +130,7 @@ def fit(
     bins: Annotated[int, typer.Option(help="Number of bins.")] = 100,
     spacing: Annotated[
         str, typer.Option(help=f"How bins lie: one of {', '.join(spacings.NAMES)}.")
-    ] = "uniform",
+    ] = "auto",
     tails: Annotated[
         str, typer.Option(help=f"What lies beyond them: one of {', '.join(KINDS)}.")
     ] = "clip",

@@ -271,7 +271,7 @@ class NamedTarget:
     ----------
     name : {"gaussian", "one_bin", "uniform", "projected"}
     sigma_in_bins : float
-        For ``"gaussian"``, which needs bins of equal width.
+        For ``"gaussian"``; on uneven bins the target is tilted to have the mean y.
     epsilon : float
         For ``"uniform"``.
     """

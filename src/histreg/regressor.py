@@ -117,7 +117,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         A name lays bins over the training targets, or over ``y_range``, evenly in a
         coordinate: ``"uniform"``, ``"sqrt"``, ``"log"``, ``"symlog"``, ``"quantile"``,
         or ``"auto"``, the first of these that resolves the targets (see
-        `histreg.spacings`).
+        `histreg.spacings`): even bins, unless a long tail makes them too wide.
     tails : {"clip", "exponential", "gpd"}, or a pair of them
         What lies beyond bins that are laid: nothing, or tails fitted to the training
         targets, the lower and the upper (see `Bins.of`). Not with ``y_range``.
@@ -221,7 +221,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         sigma_in_bins: float = 2.0,
         padding_in_sigmas: float = 3.0,
         final_sigma_in_bins: float | None = 0.5,
-        bins: str | Bins | Sequence[Bins] = "uniform",
+        bins: str | Bins | Sequence[Bins] = "auto",
         tails: str | tuple[str, str] = "clip",
         y_range: Sequence[Any] | None = None,
         bins_grow: bool | str = "auto",
