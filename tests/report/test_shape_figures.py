@@ -14,9 +14,11 @@ def test_marks_are_ratios_in_the_row_of_their_table():
     assert labels == ["Pareto", "Bike Sharing"]
     assert list(heavy.get_yticks()) == [2, 1]
     (ratios, heights) = data_of(lines_of(heavy)["CatBoost"])
-    assert (ratios.tolist(), heights.tolist()) == ([pytest.approx(0.5), 1.25], [2, 1])
+    assert ratios.tolist() == [pytest.approx(0.5), 1.25]
+    assert heights.round().tolist() == [2, 1] and (heights < [2, 1]).all()
     (ratios, heights) = data_of(lines_of(heavy)["auto bins"])
-    assert (ratios.tolist(), heights.tolist()) == ([pytest.approx(8**-0.5)], [2])
+    assert ratios.tolist() == [pytest.approx(8**-0.5)]
+    assert heights.round().tolist() == [2] and (heights > 2).all()  # ours lie above
     assert "other spacings" in lines_of(heavy)
     assert [text.get_text() for text in light.get_yticklabels()] == ["Diabetes"]
     assert heavy.get_xscale() == "log"

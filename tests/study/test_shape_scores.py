@@ -146,6 +146,17 @@ def test_nothing_is_decided_before_all_is_run():
     assert found[6].told == "1 of 12 tables are not finished"
 
 
+def test_nothing_is_decided_by_the_first_seeds():
+    scores = of(
+        *(
+            shape_records(name, each, [1.0, 1.0])
+            for name in (*HEAVY, *LIGHT)
+            for each in (UNIFORM, AUTO, AUTO_OF_4, *OTHERS)
+        )
+    )
+    assert verdicts(scores) == [None] * 10
+
+
 def test_each_promise_names_the_metric_it_is_about():
     texts = [each.text for each in promises_of(suite())]
     assert [text.split(" at most")[0] for text in texts[:3]] == [*COMPARED]

@@ -13,12 +13,13 @@ from histreg.report.figures import BLUE, GREY, ORANGE
 from histreg.report.panels import BLACK, GREEN, PURPLE, add_legend, panels, set_log
 from histreg.study.catalogue import HEAVY
 from histreg.study.datasets import source
+from histreg.study.predictors import OTHERS
 from histreg.study.runs import Record
 from histreg.study.shape_scores import AUTO, CRPS, UNIFORM, ShapeScores
 
 LOOKS = {
     AUTO: (BLUE, "o", BLUE),
-    "auto bins and tails": (BLUE, "o", "white"),
+    "auto bins and tails": (BLUE, "o", "none"),
     "auto bins, 4 networks": (BLUE, "*", BLUE),
     "l2 of logarithms": (ORANGE, "s", ORANGE),
     "HistGradientBoosting": (GREEN, "^", GREEN),
@@ -26,8 +27,9 @@ LOOKS = {
     "NGBoost": (BLACK, "v", BLACK),
 }
 """Colour, mark and filling; other spacings are small and grey."""
-TICKS = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.5, 2.0, 3.0, 4.0)
-WIDEST = 4.0  # a ratio beyond which a predictor is told of, and not drawn
+TICKS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3)
+WIDEST = 1.3  # a ratio beyond which a predictor is told of, and not drawn
+APART = 0.12  # rows, by which ours lie above the line of a table and others below
 
 
 def shapes(records: Sequence[Record]) -> Figure:
@@ -45,7 +47,7 @@ def shapes(records: Sequence[Record]) -> Figure:
         "light tails": [name for name in tables if name not in HEAVY],
     }
     groups = {title: names for title, names in groups.items() if names}
-    height = 1.1 + 0.42 * max(map(len, groups.values()))
+    height = 1.1 + 0.5 * max(map(len, groups.values()))
     figure, axes = panels(len(groups), len(groups), width=5.0, height=height)
     for ax, (title, names) in zip(axes, groups.items(), strict=True):
         _draw(ax, scores, names)
@@ -63,6 +65,7 @@ def _draw(ax: Axes, scores: ShapeScores, tables: Sequence[str]) -> None:
         if each == UNIFORM:
             continue
         colour, mark, filling = LOOKS.get(each, (GREY, "|", GREY))
+        apart = -APART if each in OTHERS else APART
         ratios = [scores.ratio(name, each, CRPS) for name in tables]
         places = [
             (ratio, height)
@@ -74,7 +77,7 @@ def _draw(ax: Axes, scores: ShapeScores, tables: Sequence[str]) -> None:
                 beyond.setdefault(height, []).append(f"{each} {ratio:.3g}")
         ax.plot(
             [ratio for ratio, _ in places],
-            [height for _, height in places],
+            [height + apart for _, height in places],
             ls="",
             marker=mark,
             color=colour,
@@ -90,14 +93,15 @@ def _draw(ax: Axes, scores: ShapeScores, tables: Sequence[str]) -> None:
         ax.annotate(
             ", ".join(told) + " →",
             (1.0, height),
-            (-2, 0),
+            (-2, -10),
             xycoords=("axes fraction", "data"),
             textcoords="offset points",
             ha="right",
-            va="center",
-            fontsize=7,
+            va="top",
+            fontsize=6,
         )
     ax.set_yticks(list(heights), [source(name).title for name in tables], fontsize=8)
     ax.set_ylim(0.4, len(tables) + 0.6)
     ax.set_xlabel("CRPS over that of uniform bins (left is better)")
+    ax.set_xlim(right=WIDEST * 1.02)
     ax.grid(axis="x", alpha=0.3)

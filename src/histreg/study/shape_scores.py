@@ -86,13 +86,16 @@ class ShapeScores:
 
     def best(self, table: str, among: Sequence[str], metric: str = CRPS) -> str | None:
         """Return the predictor with the lowest mean; None unless all have all seeds."""
-        means = {}
-        for each in among:
-            found = self.values(table, each, metric)
-            if not found.keys() >= {*SHAPE_SEEDS}:
-                return None
-            means[each] = math.fsum(found[seed] for seed in SHAPE_SEEDS)
+        if not all(self.is_whole(table, each, metric) for each in among):
+            return None
+        means = {
+            each: math.fsum(self.values(table, each, metric).values()) for each in among
+        }
         return min(means, key=lambda each: means[each])
+
+    def is_whole(self, table: str, predictor: str, metric: str) -> bool:
+        """Whether all seeds are there, so that something may be concluded."""
+        return self.values(table, predictor, metric).keys() >= {*SHAPE_SEEDS}
 
 
 @dataclass(frozen=True)
@@ -129,9 +132,9 @@ def _against_others(scores: ShapeScores, ours: str) -> Iterator[Promise]:
         each: scores.best(each, tuple(OTHERS), CRPS_ALIKE) for each in (*HEAVY, *LIGHT)
     }
     ahead = {
-        each: math.nan
-        if peer is None
-        else 1 / scores.ratio(each, ours, CRPS_ALIKE, peer)
+        each: 1 / scores.ratio(each, ours, CRPS_ALIKE, peer)
+        if peer is not None and scores.is_whole(each, ours, CRPS_ALIKE)
+        else math.nan
         for each, peer in peers.items()
     }
     lost = [f"{each} {ratio - 1:+.1%}" for each, ratio in ahead.items() if ratio < 1]
@@ -166,7 +169,10 @@ def _against_uniform(
     wanted = "lower" if limit == 1 else f"at most {limit - 1:.0%} above"
     than = "than" if limit == 1 else "that of"
     text = f"{metric} {wanted} {than} {UNIFORM} on every {kind}-tailed table"
-    n_missing = sum(map(math.isnan, ratios.values()))
+    n_missing = sum(
+        not all(scores.is_whole(each, ours, metric) for ours in (AUTO, UNIFORM))
+        for each in tables
+    )
     if n_missing:
         told = f"{n_missing} of {len(ratios)} tables are not finished"
         return Promise(text, told, None)
