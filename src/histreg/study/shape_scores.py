@@ -88,10 +88,12 @@ class ShapeScores:
         """Return the predictor with the lowest mean; None unless all have all seeds."""
         if not all(self.is_whole(table, each, metric) for each in among):
             return None
-        means = {
-            each: math.fsum(self.values(table, each, metric).values()) for each in among
-        }
-        return min(means, key=lambda each: means[each])
+
+        def total(predictor: str) -> float:
+            found = self.values(table, predictor, metric)
+            return math.fsum(found[seed] for seed in SHAPE_SEEDS)
+
+        return min(among, key=total)
 
     def is_whole(self, table: str, predictor: str, metric: str) -> bool:
         """Whether all seeds are there, so that something may be concluded."""
