@@ -922,6 +922,13 @@ def test_extreme_units_of_y_do_no_harm(size, loss):
 HEAVY = np.random.default_rng(0).lognormal(0, 1.5, 600)
 
 
+def test_bins_are_even_unless_they_would_not_resolve_the_targets():
+    X, y = data(n=len(HEAVY))
+    assert HistogramRegressor(**SMALL).fit(X, y).bins_ == Bins.of(y)
+    found = HistogramRegressor(**SMALL).fit(X, HEAVY).bins_
+    assert found == Bins.of(HEAVY, spacing="auto") != Bins.of(HEAVY)
+
+
 @pytest.mark.parametrize("bins", ["sqrt", "log", "symlog", "quantile", "auto"])
 def test_bins_of_every_spacing_are_learnt_and_saved(bins, tmp_path):
     X = np.log(HEAVY)[:, None] + np.random.default_rng(1).normal(0, 0.3, (600, 1))

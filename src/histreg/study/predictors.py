@@ -1,9 +1,9 @@
 """Predictors: ways to get a distribution from a table, ours and others', scored alike.
 
 Those that predict quantiles are scored by twice the mean pinball loss at 20 levels,
-which is their CRPS by the midpoint rule, some thousandths above the integral; all that
-have quantiles are scored by it too, for a comparison alike. Those that predict one
-number have the distribution of their residuals on rows that they had not seen.
+which is their CRPS by the midpoint rule, a little above the integral; all that have
+quantiles are scored by it too, for a comparison alike. Those that predict one number
+have the distribution of their residuals on rows that they had not seen.
 """
 
 from __future__ import annotations
