@@ -503,3 +503,21 @@ def test_a_y_beyond_the_last_center_is_moved_onto_it():
     assert (probs * bins.centers).sum().item() == pytest.approx(
         bins.centers[-1].item(), rel=1e-9
     )
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_a_target_much_narrower_than_its_bin_is_that_bin(dtype):
+    bins = Bins([0.0, 1.0, 2.0, 100.0, 101.0])
+    y = torch.tensor([50.0, 51.0, 70.0], dtype=dtype)
+    expected = torch.tensor([0.0, 0.0, 1.0, 0.0], dtype=dtype).expand(3, -1)
+    found = targets.gaussian(y, bins, sigma=0.1, keeps_mean=True)
+    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(targets.with_mean(expected, y, bins), expected)
+
+
+def test_means_are_kept_where_widths_leap():
+    # The table of tilts starts beyond the root here, where nothing is left of a spread.
+    bins = Bins.of([0.0, 1e-12, 1.0], spacing="quantile")
+    y = bins.borders[40] + 0.8178 * bins.widths[40]
+    probs = targets.gaussian(y, bins, sigma_in_bins=0.5, keeps_mean=True)
+    assert (probs * bins.centers).sum().item() == pytest.approx(y.item(), rel=1e-6)

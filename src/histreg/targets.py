@@ -298,8 +298,10 @@ def _tilted(
     has_mass = probs > 0
     lowest = distances.where(has_mass, torch.inf).amin(dim=-1, keepdim=True)
     highest = distances.where(has_mass, -torch.inf).amax(dim=-1, keepdim=True)
-    # What cannot be reached is moved to what can.
+    # What cannot be reached is moved to what can. Where there is no mass distances do
+    # not count, and in units of the others may be infinite.
     distances = distances - lowest.clamp(min=0) - highest.clamp(max=0)
+    distances = distances.where(has_mass, 0.0)
     scale = (probs * distances**2).sum(dim=-1, keepdim=True).sqrt()
     scale = scale.clamp(min=torch.finfo(scale.dtype).tiny)
     distances = distances / scale
@@ -321,8 +323,8 @@ def _tilted(
         newton = tilt - mean / spread
         between = torch.where(
             high.isinf(),
-            2 * tilt + 1,
-            torch.where(low.isinf(), 2 * tilt - 1, low + (high - low) / 2),
+            tilt + (tilt.abs() + 1),
+            torch.where(low.isinf(), tilt - (tilt.abs() + 1), low + (high - low) / 2),
         )
         is_within = (newton > low) & (newton < high)
         tilt = torch.where(is_open, torch.where(is_within, newton, between), tilt)
