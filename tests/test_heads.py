@@ -253,6 +253,42 @@ def test_given_features_grown_bins_predict_nearer_to_what_was_predicted(n_target
         assert 0.003 * n_moved < beyond < 0.01 * n_moved
 
 
+@pytest.mark.parametrize("knows_features", [True, False])
+@pytest.mark.parametrize("spacing", ["uniform", "sqrt", "log", "symlog", "quantile"])
+def test_a_mean_does_not_run_away_with_bins_that_become_wide(spacing, knows_features):
+    generator = torch.Generator().manual_seed(0)
+    y = (1.5 * torch.randn(4000, generator=generator)).exp().double()
+    bins = Bins.of(y, spacing=spacing)
+    # What is predicted is the histogram of y, whatever the features.
+    counts = torch.bincount(bins.index_of(y), minlength=bins.n_bins) + 0.1
+    head = HistogramHead(2, bins, dtype=torch.float64)
+    with torch.no_grad():
+        head.linear.weight.zero_()
+        head.linear.bias.copy_(counts.log())
+    x = torch.randn(64, 2, generator=generator, dtype=torch.float64)
+    new = bins.grown(1.5 * y.max())
+    exact = head.distribution(x).rebinned(new)
+    head.rebin(new, x if knows_features else None)
+    # Where mass lies: the width of even bins, of others less than the mean one.
+    width = (exact.probs * new.widths.log()).sum(-1).exp().mean()
+    # With features the shares are fitted, to a quarter of that, in so many steps.
+    # Without, a hundredth of the end bin's density goes on, over at most all new bins.
+    end = counts[-1] / counts.sum() / bins.widths[-1] * 0.01
+    first = new.widths[new.centers > bins.high][0]
+    reach = (new.high - new.low) * first**2 * new.n_bins
+    allowed = 0.5 * width if knows_features else width + end * reach
+    assert (head.distribution(x).mean - exact.mean).abs().max() < allowed
+
+
+def test_a_range_within_one_of_the_new_bins_is_moved_there():
+    head = HistogramHead(2, Bins.uniform(-1.0, 1.0, 50), dtype=torch.float64)
+    x = torch.randn(20, 2, dtype=torch.float64)
+    head.rebin(head.bins.grown([-2000.0, 2000.0]), x)
+    d = head.distribution(x)
+    at = head.bins.index_of(torch.tensor([-1.0, 1.0]))
+    assert d.probs[:, at[0] : at[1] + 1].sum(-1).min() > 0.98
+
+
 def test_targets_with_their_own_bins_are_rebinned_each_by_its_own():
     columns = [Bins.uniform(0.0, 1.0, 32), Bins.uniform(-9.0, 9.0, 32)]
     new = [columns[0].grown(5.0), columns[1]]

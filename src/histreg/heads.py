@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import torch
@@ -20,6 +19,7 @@ from histreg.bins import (
 from histreg.distribution import Histogram
 
 BEYOND = 0.005  # of the mass, beyond an old end when bins are exchanged
+MOST_MOVED = 0.25  # what that may add to a mean, in widths of the bins with mass
 BEYOND_UNSEEN = 0.01  # of the end bin's density, where the mass is not known
 FITTING_STEPS = 30
 
@@ -144,11 +144,12 @@ class HistogramHead(nn.Module):
         average over the old bins it covers. A Gaussian stays a Gaussian of the same
         mean that way, and weights stay weights, so that an optimiser goes on with
         them. Beyond the old ends the density is that of the end bin, less by a factor
-        of 100.
+        of 100, and where bins become wider, by the square of how much.
 
         With ``features`` of some samples, the weights are then fitted to what was
         predicted for these: to the differences of the CDF at the new borders, and
-        0.5 % beyond each end that moves.
+        0.5 % beyond each end that moves, or as much less as keeps a mean from moving
+        by more than a quarter of the width of the bins in which the mass lies.
 
         Parameters
         ----------
@@ -240,16 +241,22 @@ def rebin_readout(
     old_weight, old_bias = weight.to(wide), bias.to(wide)
     new_weight = old_weight @ matrix.T
     new_bias = old_bias @ matrix.T + shift
-    beyond = _shares_beyond(old, new).to(weight.device, wide)  # (k,)
-    is_beyond = beyond > 0
+    ends = _beyond(old, new)
+    is_beyond = (ends[0] | ends[1]).to(weight.device)  # (k,)
     if features is None or not features.numel():
-        new_bias += math.log(BEYOND_UNSEEN) * is_beyond
+        for end, first in zip(ends, (-1, 0), strict=True):
+            if end.any():
+                widening = new.widths[end] / new.widths[end][first]
+                factor = BEYOND_UNSEEN / widening.clamp(min=1) ** 2
+                new_bias[..., end] += factor.log().to(new_bias)
     else:
         features = features.detach().to(wide)
         logits = features @ old_weight + old_bias.unsqueeze(-2)  # (..., n, k)
         probs = Histogram(old, logits=logits).rebinned(new).probs
-        probs = (1 - beyond.sum()) * probs + beyond
         if is_beyond.any():
+            predicted = Histogram(new, probs=probs.flatten(0, -2).mean(0))
+            beyond = _shares_beyond(old, predicted).to(probs)
+            probs = (1 - beyond.sum()) * probs + beyond
             # A plane through the log masses within, so that it is little for every row;
             # the end bin's weights would give much of it to a few.
             logits = features @ new_weight + new_bias.unsqueeze(-2)
@@ -261,18 +268,35 @@ def rebin_readout(
     bias.copy_(new_bias)
 
 
-def _shares_beyond(old: Bins, new: Bins) -> Tensor:  # (k,)
+def _beyond(old: Bins, new: Bins) -> tuple[Tensor, Tensor]:  # (k,) each
+    """Return which new bins lie below the old ones, and which above them.
+
+    By their centers; but that around the middle of the old ones holds what they had,
+    however wide it is.
+    """
+    middle = old.low + (old.high - old.low) / 2
+    below = (new.centers < old.low) & (new.borders[1:] <= middle)
+    above = (new.centers > old.high) & (new.borders[:-1] > middle)
+    return below, above
+
+
+def _shares_beyond(old: Bins, predicted: Histogram) -> Tensor:  # (k,)
     """Return what part of the mass each new bin beyond the old ends gets, float64.
 
-    In all `BEYOND` at each end that moves: the n-th a part in proportion to 1 / n, as y
-    that goes further comes to the first ones first.
+    In proportion to 1 / distance from what is predicted over the new bins, so that each
+    moves its mean by as much: a mass that is little among even bins would be all of the
+    mean where a bin is a thousand times as wide. In all `BEYOND` at each end, if that
+    moves the mean by no more than it may.
     """
-    above, below = new.centers > old.high, new.centers < old.low
-    nth = above.cumsum(0) + below.flip(0).cumsum(0).flip(0)  # from an end, or 0
+    new, mean = predicted.bins, predicted.mean.item()
+    log_widths = new.widths.log().to(predicted.probs)
+    most_moved = MOST_MOVED * (predicted.probs * log_widths).sum().exp().item()
     shares = torch.zeros(new.n_bins, dtype=torch.float64)
-    for beyond in (above, below):
-        parts = 1 / nth[beyond].double()
-        shares[beyond] = BEYOND * parts / parts.sum()
+    for beyond in _beyond(old, new):
+        if beyond.any():
+            parts = 1 / (new.centers[beyond] - mean).abs()
+            moved = min(BEYOND / parts.sum().item(), most_moved / len(parts))
+            shares[beyond] = moved * parts
     return shares
 
 
