@@ -350,6 +350,15 @@ def test_geometric_bins_grow_as_often_as_the_power_of_y_doubles():
     assert n_growths <= math.log2(2 * 500 * 4 / 3 / 8)
 
 
+def test_a_y_that_no_ratio_reaches_does_not_let_the_other_end_run_away():
+    # Below zero a logarithm never comes; above, y is one bin beyond.
+    old = Bins(np.exp(np.linspace(-2.0, 2.25, 101)))
+    new = old.grown([-0.5, 1.05 * old.high])
+    assert new.low < -0.5 and new.high < 10 * old.high
+    steep = Bins(np.exp(np.linspace(0.0, 8.36, 11)))
+    assert steep.grown([-100.0, 5810.0], padding_in_bins=1.87).low < -100
+
+
 def test_bins_that_reach_far_enough_do_not_grow():
     bins = Bins.uniform(0.0, 10.0, 50)
     assert bins.grown([]) is bins and bins.grown([1.25, 8.75]) is bins

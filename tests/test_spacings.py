@@ -96,15 +96,40 @@ def test_auto_takes_the_first_that_resolves_the_targets(name, expected):
     for earlier in NAMES[: NAMES.index(expected)]:
         if possible(earlier, y):
             borders = Bins.of(y, spacing=earlier).borders.numpy()
-            assert not spacings.resolves(borders, y)
+            assert spacings.share_unresolved(borders, y) > 0
 
 
 def test_a_twentieth_within_one_bin_is_not_resolved():
     y = np.concatenate([np.linspace(0, 0.5, 10), np.linspace(1, 100, 90)])
-    assert not spacings.resolves(np.linspace(0, 100, 101), y)
-    assert spacings.resolves(np.linspace(0, 100, 1001), y)
+    assert spacings.share_unresolved(np.linspace(0, 100, 101), y) > 0
+    assert spacings.share_unresolved(np.linspace(0, 100, 1001), y) == 0
     # Whole numbers ask for no more than a bin for two of them.
-    assert spacings.resolves(np.linspace(-0.5, 99.5, 51), np.arange(100.0).repeat(5))
+    assert (
+        spacings.share_unresolved(
+            np.linspace(-0.5, 99.5, 51), np.arange(100.0).repeat(5)
+        )
+        == 0
+    )
+
+
+def test_values_that_differ_by_rounding_are_one():
+    k = np.arange(1000) % 10
+    y = np.where(np.arange(1000) % 3 > 0, 0.1 * k, k / 10)
+    assert len(np.unique(y)) > 10  # 0.30000000000000004 and 0.3
+    assert Bins.of(y, spacing="auto") == Bins.of(y)
+    expected = Bins.of(k / 10, spacing="quantile").borders
+    np.testing.assert_allclose(
+        Bins.of(y, spacing="quantile").borders, expected, rtol=0, atol=1e-12
+    )
+    near = 1 + 1e-12 * np.arange(100)  # but all that there is, where all are so near
+    assert Bins.of(near, spacing="quantile").high > near.max()
+
+
+def test_auto_takes_what_float64_can_hold():
+    y = 10 ** np.linspace(-300, 300, 1000)
+    with pytest.raises(ValueError, match="borders must be finite"):
+        Bins.of(y, spacing="log")
+    assert Bins.of(y, spacing="auto") == Bins.of(y, spacing="quantile")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -304,3 +304,84 @@ def test_few_different_values_make_no_tail():
 def test_bad_input_gets_one_sentence(make, sentence):
     with pytest.raises(ValueError, match=sentence):
         make()
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1.0, 1e16, 1e30])
+def test_tails_scale_with_y(scale):
+    y = np.random.default_rng(0).lognormal(0, 1, 1000)
+    bins, scaled = (Bins.of(each, tails="exponential") for each in (y, scale * y))
+    np.testing.assert_allclose(scaled.borders / scale, bins.borders, rtol=1e-9)
+
+
+def test_equal_values_are_on_one_side_of_a_threshold():
+    rng = np.random.default_rng(0)
+    y = np.concatenate(
+        [-rng.exponential(1, 300), np.zeros(690), rng.exponential(1, 15)]
+    )
+    bins = Bins.of(y, tails="exponential")
+    smallest = y[y > 0].min()
+    assert bins.borders[-2].item() == pytest.approx(smallest / 2)
+    assert bins.upper_tail.scale == pytest.approx((y[y > 0] - smallest / 2).mean())
+    in_tail = bins.index_of(torch.from_numpy(y)) == bins.n_bins - 1
+    assert in_tail.sum() == 15
+
+
+@pytest.mark.parametrize("n_below", [0, 25])
+def test_ties_that_leave_nothing_between_thresholds_have_no_tails(n_below):
+    rng = np.random.default_rng(0)
+    far = rng.exponential(1, 75)
+    y = np.concatenate([-rng.exponential(1, n_below), np.zeros(4900), far])
+    assert Bins.of(y, tails="exponential") == Bins.of(y)
+
+
+def test_bins_with_a_tail_are_never_even():
+    bins = Bins.uniform(0.0, 10.0, 10).with_tails(upper=Tail(0.5))  # as wide as others
+    assert bins.widths.std() < 1e-12 and not bins.is_uniform
+
+
+def test_a_far_tail_keeps_its_digits():
+    bins = Bins.uniform(0.0, 10.0, 10).with_tails(upper=Tail(3.0))
+    d = Histogram(bins, probs=torch.full((10,), 0.1, dtype=torch.float64))
+    for y in (12.0, 100.0, 130.0, 1000.0):
+        expected = 0.1 * math.exp(-(y - 9) / 3)
+        assert d.prob(y, math.inf).item() == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("span", [1e-170, 1.0, 1e200])
+def test_the_spread_of_a_tail_of_any_size(span):
+    bins = Bins.uniform(0.0, 10.0, 10).with_tails(upper=Tail(3.0, 0.2))
+    probs = torch.full((10,), 0.1, dtype=torch.float64)
+    scaled = Bins(span * bins.borders).with_tails(upper=Tail(3.0 * span, 0.2))
+    expected = Histogram(bins, probs=probs).stddev.item()
+    found = Histogram(scaled, probs=probs).stddev.item() / span
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_density_has_the_dtype_of_its_parameters():
+    d = Histogram(BINS["both"], probs=PROBS.float())
+    assert d.log_prob(torch.tensor([1.0, 50.0])).dtype == torch.float32
+
+
+@some_bins
+def test_a_bound_in_a_tail_is_counted_where_it_is(bins):
+    y = torch.tensor([-9.0, -2.5, 0.05, 4.5, 12.0, 60.0], dtype=torch.float64)
+    y = y.clamp(bins.lowest, bins.highest)
+    logits = (PROBS + 0.01).log().expand(len(y), -1)
+    censored = torch.ones(len(y), dtype=torch.bool)
+    found = HistogramLoss(bins, reduction="none")(logits, y, censored=censored)
+    exact = -Histogram(bins, logits=logits).prob(y, math.inf).log()
+    if bins.upper_tail is None:  # the last bin counts whole
+        exact[3:] = -logits.log_softmax(-1)[0, -1]
+    torch.testing.assert_close(found, exact)
+
+
+@pytest.mark.parametrize("tails", [("gpd",), None, 5, ("clip", "clip", "clip")])
+def test_tails_that_are_no_name_nor_pair_are_refused(tails):
+    with pytest.raises(ValueError, match="tails must be a name or a pair of names"):
+        Bins.of([1.0, 2.0], tails=tails)
+
+
+def test_too_few_bins_for_two_tails_are_refused():
+    y = np.random.default_rng(0).standard_t(3, 1000)
+    with pytest.raises(ValueError, match="n_bins must leave bins between the tails"):
+        Bins.of(y, n_bins=2, padding_in_sigmas=0, tails="exponential")

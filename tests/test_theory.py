@@ -659,6 +659,36 @@ def test_an_explanation_tells_what_uniform_bins_do_not_resolve():
     assert "sigma_in_bins=2, 5000 y" in str(logs)
 
 
+def test_an_explanation_names_no_spacing_that_does_not_help():
+    y = np.random.default_rng(3).lognormal(0, 0.4, 500)
+    even = theory.explain(Bins.of(y), None, y, sigma_in_bins=2.0)
+    assert even.share_unresolved > 0 and even.resolving_spacing == "sqrt"
+    chosen = Bins.of(y, spacing=even.resolving_spacing)
+    assert theory.explain(chosen, None, y, sigma_in_bins=2.0).share_unresolved == 0
+    few = Bins.of(y, n_bins=13, spacing="quantile")
+    told = theory.explain(few, None, y, sigma_in_bins=2.0)
+    assert told.share_unresolved > 0 and told.resolving_spacing is None
+
+
+def test_an_explanation_is_of_the_targets_of_the_loss_on_uneven_bins_too():
+    y = np.random.default_rng(0).lognormal(0, 1, 500)
+    bins = Bins.of(y, spacing="log")
+    for options in ({"sigma": 0.3}, {"sigma": None, "sigma_in_bins": 2.0}):
+        told = theory.explain(bins, y=y, **options)
+        assert told.max_label_bias < 1e-9 and told.truncation_bias is None
+
+
+def test_an_explanation_of_bins_with_tails():
+    y = np.random.default_rng(0).lognormal(0, 1, 2000)
+    bins = Bins.of(y, spacing="log", tails=("clip", "gpd"))
+    told = theory.explain(bins, 0.3, y)
+    assert told.share_outside == 0 and told.share_unresolved == 0
+    # All of a tail is its mean, so the bias there is the distance to it.
+    in_tail = y[y >= bins.borders[-2].item()]
+    expected = np.abs(in_tail - bins.centers[-1].item()).max()
+    assert told.max_label_bias == pytest.approx(expected, rel=1e-6)
+
+
 def test_sigma_in_bins_is_sigma_on_equal_ones():
     bins, y = Bins.around(0.0, 1.0), np.linspace(0.0, 1.0, 101)
     in_bins = theory.explain(bins, None, y, sigma_in_bins=2.0)

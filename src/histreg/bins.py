@@ -15,7 +15,7 @@ from torch import Tensor
 
 from histreg import spacings
 from histreg._checks import check_choice, check_count, check_positive
-from histreg.tails import Tail, tails_of
+from histreg.tails import Tail, checked_kinds, tails_of
 
 
 class Preset(NamedTuple):
@@ -108,7 +108,7 @@ class Bins:
     _borders: tuple[float, ...]
     is_uniform: bool = field(compare=False)
     """Whether all bins have the same width, up to 1e-4 of it or, far from zero, up to
-    the rounding of the borders."""
+    the rounding of the borders; never with a tail, which has none."""
     narrowest: float = field(compare=False)
     """The width of the narrowest bin."""
     lower_tail: Tail | None
@@ -233,8 +233,10 @@ class Bins:
         ``tails`` says what lies beyond: nothing (``"clip"``), or from the outermost
         fiftieth of the targets on a tail that is fitted to it, ``"exponential"`` or
         ``"gpd"`` (generalised Pareto), in an end bin without an end; a pair has the
-        lower and the upper one. Of one kind for both, targets of one sign have none on
-        the side of zero. There is no padding beyond a tail. See `histreg.tails`.
+        lower and the upper one. It takes at least 100 targets, and is fitted to 25 of
+        them or more. There is none on the side of zero for targets of one sign, nor
+        where fewer than ten different values lie. There is no padding beyond a tail.
+        See `histreg.tails`.
 
         Examples
         --------
@@ -247,6 +249,7 @@ class Bins:
                 f"y must hold at least one value, got shape {tuple(values.shape)}"
             )
         check_choice("spacing", spacing, spacings.NAMES)
+        kinds = checked_kinds(tails)
         y_min, y_max = _finite_extremes(values)
         padding = _checked_padding(n_bins, sigma_in_bins, padding_in_sigmas)
         if (y_min, y_max) != _distinguishable(y_min, y_max, n_bins):
@@ -258,27 +261,33 @@ class Bins:
                 padding_in_sigmas=padding_in_sigmas,
             )
         array = values.flatten().numpy()
-        lower, upper = tails_of(
-            array, (tails, tails) if isinstance(tails, str) else tails
-        )
+        lower, upper = tails_of(array, kinds)
         low, low_padding = (y_min, padding) if lower is None else (lower[0], 0)
         high, high_padding = (y_max, padding) if upper is None else (upper[0], 0)
         n_inner = n_bins - (lower is not None) - (upper is not None)
-        names = spacings.NAMES[:-1] if spacing == "auto" else (spacing,)
-        for name in names:
-            if spacing == "auto" and name == "log" and y_min <= 0:
-                continue
+        if n_inner <= low_padding + high_padding:
+            raise ValueError(
+                f"n_bins must leave bins between the tails, got n_bins={n_bins}"
+            )
+
+        def borders_of(name: str) -> NDArray[np.float64]:
             to, back = spacings.spacing_of(name, array)
             start, end = to(np.array([low, high]))
             width = (end - start) / (n_inner - low_padding - high_padding)
             start, end = start - low_padding * width, end + high_padding * width
-            borders = back(_even_borders(start, end, n_inner))
-            if spacings.resolves(borders, array.clip(borders[0], borders[-1])):
-                break
-        # Their outer borders follow from the tails.
-        ends = borders[0] - 1.0, borders[-1] + 1.0
+            with np.errstate(over="ignore"):  # refused by name, or not taken by auto
+                return back(_even_borders(start, end, n_inner))
+
+        if spacing == "auto":
+            inner = spacings.resolving(array, borders_of)
+        else:
+            inner = borders_of(spacing)
         borders = np.concatenate(
-            [ends[:1] if lower else [], borders, ends[1:] if upper else []]
+            [
+                [] if lower is None else [inner[0] - 2 * lower[1].mean],
+                inner,
+                [] if upper is None else [inner[-1] + 2 * upper[1].mean],
+            ]
         )
         return cls(borders).with_tails(lower and lower[1], upper and upper[1])
 
@@ -297,8 +306,8 @@ class Bins:
 
         For targets whose range is not known beforehand. Each new bin is 2, 4, 8, ...
         of these, so that what was learnt moves along (`HistogramHead.rebin`); the
-        fewest that leave room for y, so that the range is at most about twice what
-        is needed, and grows seldom. Room that is left over goes to the ends that
+        fewest that leave room for y, so that even bins reach at most about twice as
+        far as is needed, and grow seldom. Room that is left over goes to the ends that
         move, by how far they have to.
 
         Bins of one width stay so. Others are merged in pairs and go on beyond the ends
@@ -404,18 +413,16 @@ class Bins:
             taken = int(min(n_below, max(half, n_new - n_above)))
             reaches = taken - padding, n_new - taken - padding
             lengths = self.low - y_min, y_max - self.high
-            if any(
-                length > 0 and n < max(1, padding / 2)  # too few, so too steep
-                for n, length in zip(reaches, lengths, strict=True)
-            ):
-                return None
-            # Twice as far, so that y which goes on slowly does not ask for more soon.
-            below, above = (
-                onward.reaching(n, 2 * length) if length > 0 else onward
-                for onward, n, length in zip(
-                    (below, above), reaches, lengths, strict=True
-                )
-            )
+            onwards = []
+            for onward, n, length in zip((below, above), reaches, lengths, strict=True):
+                if onward.length(n) < length:
+                    if n < max(1, padding / 2):
+                        return None  # too few, so too steep
+                    # Twice as far, so that y which goes on slowly does not ask for more
+                    # soon.
+                    onward = onward.reaching(n, 2 * length)
+                onwards.append(onward)
+            below, above = onwards
 
         def border(place: int) -> float:  # counted in these bins
             if place < 0:
@@ -448,12 +455,14 @@ class Bins:
         bins = Bins(borders)
         object.__setattr__(bins, "lower_tail", lower)
         object.__setattr__(bins, "upper_tail", upper)
+        if bins.has_tails:
+            object.__setattr__(bins, "is_uniform", False)
         return bins
 
     def standardised(self, center: float, scale: float) -> Bins:
         """Return the bins of (y - center) / scale."""
         lower, upper = (
-            None if tail is None else Tail(tail.scale / scale, tail.shape)
+            None if tail is None else tail.in_units_of(scale)
             for tail in (self.lower_tail, self.upper_tail)
         )
         return Bins((self.borders - center) / scale).with_tails(lower, upper)

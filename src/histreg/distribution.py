@@ -128,7 +128,10 @@ class Histogram(Distribution):
 
     @property
     def variance(self) -> Tensor:  # (...)
-        """The variance, that within the bins (w² / 12) included."""
+        """The variance, that within the bins (w² / 12) included.
+
+        Infinite with a tail whose shape is one half or more.
+        """
         variance = self._variance_in_spans() * self._span * self._span
         return variance.to(self.probs.dtype)
 
@@ -142,7 +145,7 @@ class Histogram(Distribution):
         _, widths = self._geometry()
         within = (widths / self._span) ** 2 / 12
         for end, tail in self._tails():
-            within[end] = tail.variance / self._span**2
+            within[end] = tail.in_units_of(self._span).variance
         _, centers = self._centered()
         centers = centers / self._span
         mean = (self._wide_probs * centers).sum(dim=-1, keepdim=True)
@@ -241,6 +244,7 @@ class Histogram(Distribution):
             z = (y - self._thresholds()[end]).abs()
             in_tail = (index == end % self.bins.n_bins).expand_as(log_density)
             within = tail.log_density(z) + entries(widths, index).log()
+            within = within.to(log_density.dtype)
             log_density = torch.where(in_tail, log_density + within, log_density)
         return log_density.masked_fill(~inside, -torch.inf)
 
@@ -608,7 +612,16 @@ class Histogram(Distribution):
         """Return at each y what is linear between its values at the borders."""
         index, share = self._located(y)
         below = self._gather(at_borders, index)
-        return torch.lerp(below, self._gather(at_borders, index + 1), share)
+        above = self._gather(at_borders, index + 1)
+        value = torch.lerp(below, above, share)
+        tail = self.bins.upper_tail
+        if tail is not None:
+            # By what lies beyond, not by one less it: far out that has no digits.
+            in_tail = index == self.bins.n_bins - 1
+            z = (y - self._thresholds()[-1]).where(in_tail, 0.0)
+            far = torch.lerp(above, below, tail.log_survival(z).exp())
+            value = torch.where(in_tail, far, value)
+        return value
 
     def _gather(self, values: Tensor, index: Tensor) -> Tensor:
         """Return one entry of each histogram's row, (..., m), broadcasting as torch."""

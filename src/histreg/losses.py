@@ -462,8 +462,7 @@ class HistogramLoss(nn.Module):
         """Return the loss per sample for the i-th target."""
         bins = self._each_bins[i]
         self._look_at(y, bins)
-        y = placed(y, bins, self.out_of_range)
-        losses = self._losses_of_known(i, logits, y)
+        losses = self._losses_of_known(i, logits, placed(y, bins, self.out_of_range))
         if censored is None:
             return losses
         return torch.where(censored, survival_loss(logits, y, bins), losses)

@@ -18,7 +18,8 @@ is steep.
     that no bin becomes wide because nothing lies there; equal values share a step.
 ``"auto"``
     the first of those above, in this order, that resolves the targets: no twentieth of
-    them may lie within a single bin, unless the bins are as fine as their values.
+    them may lie within a single bin, unless the bins are as fine as their values. If
+    none does, the first of those that leave the least unresolved.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ NAMES = ("uniform", "sqrt", "log", "symlog", "quantile", "auto")
 UNIFORM_SHARE = 0.1  # of the coordinate "quantile"
 END = 0.05  # of its range, by whose slope it goes on beyond the ends
 N_PARTS = 20  # of the targets, each to be resolved by "auto"
+TIED = 1e-12  # of its magnitude, to which a value may differ from another by rounding
 
 
 class Spacing(NamedTuple):
@@ -75,7 +77,7 @@ def spacing_of(name: str, y: Array) -> Spacing:
 
 
 def _of_quantiles(y: Array) -> Spacing:
-    values, counts = np.unique(y, return_counts=True)
+    values, counts = _different(y)
     share = (np.cumsum(counts) - counts / 2) / len(y)  # below, and half of equal ones
     share = (share - share[0]) / (share[-1] - share[0])
     even = (values - values[0]) / (values[-1] - values[0])
@@ -83,9 +85,39 @@ def _of_quantiles(y: Array) -> Spacing:
     return Spacing(_line(values, places), _line(places, values))
 
 
-def resolves(borders: Array, y: Array) -> bool:
-    """Whether no twentieth of the targets lies within a single bin."""
-    return share_unresolved(borders, y) == 0
+def _different(y: Array) -> tuple[Array, NDArray[np.int64]]:
+    """Return the values of y and how many there are of each.
+
+    0.3 and 0.1 + 0.2 are one: no borders fit between them. Where all of y are so near,
+    their differences are what there is to resolve.
+    """
+    values, counts = np.unique(y, return_counts=True)
+    allowed = TIED * np.abs(values)
+    if values[-1] - values[0] <= 1000 * allowed.max():
+        return values, counts
+    first = np.append(0, 1 + np.flatnonzero(np.diff(values) > allowed[1:]))
+    return values[first], np.add.reduceat(counts, first)
+
+
+def resolving(y: Array, borders_of: Callable[[str], Array]) -> Array:
+    """Return the borders that ``"auto"`` takes, of those that a name has.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+    borders_of : callable, name -> array of shape (k + 1,)
+    """
+    found = []
+    for name in NAMES[:-1]:
+        if name == "log" and not y.min() > 0:
+            continue
+        borders = borders_of(name)
+        if not (np.isfinite(borders).all() and (np.diff(borders) > 0).all()):
+            continue  # beyond float64, for y of hundreds of powers of ten
+        found.append((share_unresolved(borders, y), borders))
+        if found[-1][0] == 0:
+            break
+    return min(found, key=lambda each: each[0])[1]
 
 
 def share_unresolved(borders: Array, y: Array) -> float:
@@ -98,11 +130,14 @@ def share_unresolved(borders: Array, y: Array) -> float:
     ----------
     borders : array of shape (k + 1,)
     y : array of shape (n,)
+        Those beyond the borders count as at them.
     """
-    values = np.unique(y)
+    y = y.clip(borders[0], borders[-1])
+    values, _ = _different(y)
     levels = np.quantile(y, np.linspace(0, 1, N_PARTS + 1), method="inverted_cdf")
     places = np.interp(levels, borders, np.arange(len(borders)))
-    first, last = np.searchsorted(values, (levels[:-1], levels[1:]))
+    # To the right, since a level may be a rounding above its value.
+    first, last = np.searchsorted(values, (levels[:-1], levels[1:]), side="right")
     n_steps = last - first  # between different values of a part
     n_bins = np.diff(places)
     return float(((n_bins < 1) & (2 * n_bins < n_steps)).mean())

@@ -12,6 +12,7 @@ the exponential one, exp(-z / s). The mean exists for ξ < 1, which is required.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,6 +84,10 @@ class Tail:
             )
         return cls(float(scale) * mean, float(shape))
 
+    def in_units_of(self, unit: float) -> Tail:
+        """Return the tail of distances over a unit."""
+        return Tail(self.scale / unit, self.shape)
+
     @property
     def mean(self) -> float:
         """The mean distance."""
@@ -127,10 +132,23 @@ class Tail:
         return self.scale / (2 - self.shape)
 
 
+def checked_kinds(tails: str | Sequence[str]) -> tuple[str, str]:
+    """Return the kinds of the lower and the upper tail, given as one or as a pair."""
+    pair = (tails, tails) if isinstance(tails, str) else tails
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        raise ValueError(f"tails must be a name or a pair of names, got {tails!r}")
+    for kind in pair:
+        check_choice("tails", kind, KINDS)
+    return pair[0], pair[1]
+
+
 def tails_of(
     y: NDArray[np.float64], kinds: tuple[str, str]
 ) -> tuple[tuple[float, Tail] | None, tuple[float, Tail] | None]:
     """Return threshold and tail of the lower and of the upper side, fitted to targets.
+
+    A threshold lies midway between two different values, so that equal ones are all on
+    one side of it.
 
     Parameters
     ----------
@@ -138,25 +156,32 @@ def tails_of(
         Finite.
     kinds : pair of {"clip", "exponential", "gpd"}
         ``"clip"`` has no tail. Nor has a side beyond whose threshold there are fewer
-        than ten different values, or the side of zero for targets of one sign.
+        than ten different values, or the side of zero for targets of one sign, or
+        either if no two different values lie between the thresholds.
     """
-    for kind in kinds:
-        check_choice("tails", kind, KINDS)
-    if kinds != ("clip", "clip") and len(y) < 4 * FEWEST:
+    if kinds == ("clip", "clip"):
+        return None, None
+    if len(y) < 4 * FEWEST:
         raise ValueError(
             f"tails must be fitted to at least {4 * FEWEST} targets, got {len(y)}"
         )
     n_beyond = max(FEWEST, math.ceil(SHARE * len(y)))
-    found: list[tuple[float, Tail] | None] = []
+    low, high = float(y.min()), float(y.max())
+    beyond: list[NDArray[np.float64] | None] = []
     for sign, kind in zip((-1, 1), kinds, strict=True):
-        if kind == "clip":
-            found.append(None)
-            continue
         ordered = np.sort(sign * y)
-        distances = ordered[-n_beyond:] - ordered[-n_beyond - 1]
-        distances = distances[distances > 0]
-        if ordered[-1] <= 0 or len(np.unique(distances)) < 10:
-            found.append(None)
-        else:
-            found.append((sign * ordered[-n_beyond - 1], Tail.of(distances, kind)))
-    return found[0], found[1]
+        outer = ordered[ordered > ordered[-n_beyond - 1]]
+        if kind == "clip" or ordered[-1] <= 0 or len(np.unique(outer)) < 10:
+            beyond.append(None)
+            continue
+        inner = ordered[-n_beyond - 1]
+        threshold = inner + (outer[0] - inner) / 2
+        beyond.append(outer - threshold)
+        low, high = (low, threshold) if sign > 0 else (-threshold, high)
+    if len(np.unique(y[(y >= low) & (y <= high)])) < 2:
+        return None, None
+    lower, upper = (
+        None if distances is None else (end, Tail.of(distances, kind))
+        for end, distances, kind in zip((low, high), beyond, kinds, strict=True)
+    )
+    return lower, upper

@@ -9,7 +9,6 @@ All functions work in float64, on tensors, arrays or numbers.
 
 from __future__ import annotations
 
-import functools
 import math
 from dataclasses import dataclass
 
@@ -301,7 +300,8 @@ class Explanation:
     """Share of y that the bins do not tell apart: of its twentieths, those that lie
     within a single bin; see `histreg.spacings`."""
     resolving_spacing: str | None
-    """The spacing that ``"auto"`` takes for these y, if some are unresolved."""
+    """The first spacing whose bins, as many and with room for a target of the
+    recommended smoothing, tell all of y apart, if these do not and another does."""
 
     def __str__(self) -> str:
         width = self.widest_bin
@@ -379,8 +379,9 @@ def explain(
     y : array-like of shape (n,)
         Training targets, say.
     sigma_in_bins : float, optional
-        In place of ``sigma``. On bins of unequal width the targets keep their means
-        then, as those of `HistogramLoss` do.
+        In place of ``sigma``. On bins of unequal width, or with tails, targets keep
+        their means, as those of `HistogramLoss` do; to a target all y in a tail are the
+        mean of that.
 
     Returns
     -------
@@ -407,8 +408,8 @@ def explain(
     check_count("the number of y", y.numel(), at_least=1)
     check_finite("y", y)
     outside = (y < bins.lowest) | (y > bins.highest)
-    truncation = None if sigma is None else 0.0
-    if sigma is not None and not bool(outside.all()):
+    truncation = 0.0 if bins.is_uniform else None
+    if bins.is_uniform and sigma is not None and not bool(outside.all()):
         ends = torch.stack([y[~outside].min(), y[~outside].max()])
         at_ends = truncation_bias(ends, low=bins.low, high=bins.high, sigma=sigma)
         truncation = at_ends.abs().max().item()
@@ -424,13 +425,15 @@ def explain(
             bins,
             sigma=sigma,
             sigma_in_bins=sigma_in_bins if sigma is None else None,
-            keeps_mean=sigma is None,
+            keeps_mean=not bins.is_uniform,
         )
         biases.append(label_bias(some, bins, target_probs).abs())
         variances.append(Histogram(bins, probs=target_probs).variance)
         entropies.append(torch.special.entr(target_probs).sum(dim=-1))
     bias = torch.cat(biases)
-    unresolved = spacings.share_unresolved(bins.borders.numpy(), y.numpy())
+    first, last = bins.lower_tail is not None, bins.upper_tail is not None
+    resolving = bins.borders[first : bins.n_bins + 1 - last]  # a tail is not to tell
+    unresolved = spacings.share_unresolved(resolving.numpy(), y.numpy())
     return Explanation(
         bins=bins,
         sigma=sigma,
@@ -446,15 +449,20 @@ def explain(
         sd_of_y=y.std(correction=0).item(),
         loss_floor=torch.cat(entropies).mean().item(),
         share_unresolved=unresolved,
-        resolving_spacing=_auto_spacing(y, bins.n_bins) if unresolved else None,
+        resolving_spacing=_resolving_spacing(y, bins) if unresolved else None,
     )
 
 
-def _auto_spacing(y: Tensor, n_bins: int) -> str:
-    """Return the name that ``spacing="auto"`` takes."""
-    bins_of = functools.partial(Bins.of, y, n_bins=n_bins, padding_in_sigmas=0.0)
-    chosen = bins_of(spacing="auto")
-    for name in spacings.NAMES[:-1]:
-        if (name != "log" or y.min() > 0) and bins_of(spacing=name) == chosen:
+def _resolving_spacing(y: Tensor, bins: Bins) -> str | None:
+    """Return the first name, not of these bins, that tells all of y apart, if any."""
+    padding = 3.0 if bins.n_bins > 24 else 0.0  # half of so few would be padding
+    for name in spacings.NAMES[int(bins.is_uniform) : -1]:
+        try:
+            other = Bins.of(
+                y, n_bins=bins.n_bins, padding_in_sigmas=padding, spacing=name
+            )
+        except ValueError:  # negative y have no logarithm, huge ones no padding
+            continue
+        if not spacings.share_unresolved(other.borders.numpy(), y.numpy()):
             return name
-    raise AssertionError("one of the names must have been chosen")
+    return None
