@@ -551,6 +551,33 @@ def test_predictions_do_not_jump_when_bins_grow(options):
         assert (too_much + too_little).mean() < 0.01
 
 
+@pytest.mark.parametrize("bins", ["auto", "sqrt", "log", "symlog", "quantile"])
+def test_a_heavy_mean_does_not_run_away_when_bins_grow(bins):
+    X = np.random.default_rng(0).normal(size=(len(HEAVY), 2))
+    model = HistogramRegressor((16,), bins=bins, random_state=0)
+    for _ in range(5):
+        model.partial_fit(X, HEAVY)
+    before = model.predict_dist(X)
+    data = model._read_training(X, 1.5 * HEAVY, None, None, reset=False)
+    model._grow(data)
+    assert model.n_growths_ == 1
+    after = model.predict_dist(X)
+    exact = before.rebinned(model.bins_)
+    # A quarter of a bin where the mass lies, for each end; and what the fit is off.
+    width = (exact.probs * model.bins_.widths.log()).sum(-1).exp().mean()
+    assert (after.mean - exact.mean).mean().abs() < width
+
+
+@pytest.mark.parametrize("leap", [1e3, 1e6, -1e6])
+def test_a_leap_of_the_range_leaves_numbers(leap):
+    X, y = data(100)
+    model = HistogramRegressor((16,), random_state=0).partial_fit(X, y)
+    model.partial_fit(X, leap * y)
+    assert np.isfinite(model.predict(X)).all() and np.isfinite(
+        model.history_["loss"][-1]
+    )
+
+
 @pytest.mark.parametrize("loss", ["l2", "mdn"])
 def test_outputs_that_are_no_logits_stay_when_bins_grow(loss):
     X, y = data()
@@ -950,6 +977,32 @@ def test_tails_are_learnt_and_saved(tmp_path):
     again = HistogramRegressor.load(tmp_path / "model")
     assert again.bins_ == model.bins_ and again.tails == ("clip", "gpd")
     np.testing.assert_array_equal(again.predict_quantiles(X, [0.9999]), far[:, 1:])
+
+
+def test_targets_that_drift_into_a_tail_are_told_of():
+    X = np.random.default_rng(0).normal(size=(len(HEAVY), 2))
+    model = HistogramRegressor(**SMALL, tails="exponential").partial_fit(X, HEAVY)
+    with pytest.warns(UserWarning, match="targets lie in a tail of the bins"):
+        model.partial_fit(X, 1000 * HEAVY)
+    assert model.n_growths_ == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"bins": Bins.uniform(0.0, 1.0, 20)}, "tails are fitted to bins that are"),
+        ({"bins_grow": True}, "bins with them do not grow"),
+    ],
+)
+def test_what_tails_do_not_go_with_is_refused(options, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        HistogramRegressor(tails="gpd", **options).fit([[0.0], [1.0]], [0.0, 1.0])
+
+
+def test_tails_are_not_fitted_to_lower_bounds():
+    model = HistogramRegressor(tails="gpd")
+    with pytest.raises(ValueError, match="tails are fitted to targets that are known"):
+        model.fit([[0.0], [1.0]], [0.0, 1.0], censored=[True, False])
 
 
 def test_tails_and_a_known_range_exclude_each_other():

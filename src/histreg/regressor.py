@@ -48,7 +48,7 @@ from histreg.objectives import (
     center_and_scale,
     objective_of,
 )
-from histreg.tails import KINDS
+from histreg.tails import checked_kinds
 from histreg.training import Epoch, Measure, Rows, Settings, optimizer_of, train
 
 OUTPUT_TYPES = ("mean", "median", "mode", "quantiles")
@@ -120,7 +120,9 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         `histreg.spacings`): even bins, unless a long tail makes them too wide.
     tails : {"clip", "exponential", "gpd"}, or a pair of them
         What lies beyond bins that are laid: nothing, or tails fitted to the training
-        targets, the lower and the upper (see `Bins.of`). Not with ``y_range``.
+        targets, the lower and the upper (see `Bins.of`). Not with ``y_range``, nor with
+        targets of which some are censored, nor with ``bins`` that are given (those may
+        have tails of their own). Bins with a tail do not grow.
     y_range : (float, float), or a sequence of one pair per target, optional
         The range of y if it is known. Targets outside are clipped for training,
         counted in ``n_clipped_`` and reported by one warning.
@@ -128,7 +130,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         Whether bins grow where training goes on (`partial_fit`, or `fit` with
         ``warm_start``) and y comes within half the padding of an end or lies beyond,
         see `Bins.grown`; predictions do not jump. ``"auto"`` lets those grow that were
-        laid over training targets, and keeps ``bins`` and ``y_range`` as given.
+        laid over training targets without tails, and keeps ``bins`` and ``y_range`` as
+        given.
     n_estimators : int
         Networks, trained as one stack, each with validation rows of its own;
         predictions are those of their mixture.
@@ -341,8 +344,9 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         """Go on for one epoch over these rows, without validation.
 
         The first call learns the columns and the bins from its rows alone. Where later
-        targets reach further, the bins grow, unless ``bins`` or ``y_range`` were given
-        (see ``bins_grow``). They become wider by that, and stay so.
+        targets reach further, the bins grow, unless they have tails, or ``bins`` or
+        ``y_range`` were given (see ``bins_grow``). They become wider by that, and stay
+        so. What `calibrate` learnt is forgotten, since it was of another network.
 
         Parameters
         ----------
@@ -771,6 +775,11 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                 f"censored needs loss={ON_BOUNDS[0]!r}, which knows what to do with a "
                 f"lower bound, got loss={self.loss!r}"
             )
+        if self._tails() != ("clip", "clip"):
+            raise ValueError(
+                "tails are fitted to targets that are known, and lower bounds would "
+                f"make them too short, got tails={self.tails!r} and censored targets"
+            )
         flags = np.asarray(censored)
         shape = y.shape[:1] if is_flat else y.shape
         if flags.shape != shape:
@@ -869,15 +878,23 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         return each
 
     def _tails(self) -> tuple[str, str]:
-        tails = (self.tails,) * 2 if isinstance(self.tails, str) else tuple(self.tails)
-        if len(tails) != 2:
-            raise ValueError(f"tails must be a name or a pair, got {self.tails!r}")
-        for each in tails:
-            check_choice("tails", each, KINDS)
-        if tails != ("clip", "clip") and self.y_range is not None:
+        tails = checked_kinds(self.tails)
+        if tails == ("clip", "clip"):
+            return tails
+        if self.y_range is not None:
             raise ValueError(
                 "tails go beyond a range that is not known, got "
                 f"tails={self.tails!r} and y_range={self.y_range!r}"
+            )
+        if not isinstance(self.bins, str):
+            raise ValueError(
+                "tails are fitted to bins that are laid, bins that are given have "
+                f"their own, got tails={self.tails!r} and bins={self.bins!r}"
+            )
+        if self.bins_grow is True:
+            raise ValueError(
+                "tails reach as far as y may, so that bins with them do not grow, got "
+                f"tails={self.tails!r} and bins_grow=True"
             )
         return tails
 
@@ -982,6 +999,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                 stacklevel=3,
             )
         self.n_clipped_ += n_clipped
+        self._tell_of_tails(data.y)
         self.n_seen_ += data.y.numel()
         return Rows(
             tuple(each.to(device) for each in self.model_.inputs(data.table)),
@@ -989,6 +1007,20 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             data.weight.to(device, torch.float32),
             None if data.censored is None else data.censored.to(device),
         )
+
+    def _tell_of_tails(self, y: Tensor) -> None:
+        """Warn if many more targets than a tail was fitted to lie in it."""
+        for bins, column in zip(self.model_.bins, y.T, strict=True):
+            lower, upper = (column < bins.borders[1], column >= bins.borders[-2])
+            for tail, beyond in ((bins.lower_tail, lower), (bins.upper_tail, upper)):
+                n_beyond = int(beyond.sum())
+                if tail is not None and n_beyond > max(25, len(column) / 2):
+                    warnings.warn(
+                        f"{n_beyond} of {len(column)} targets lie in a tail of the "
+                        "bins, where none is told from another; without tails, bins "
+                        "would grow",
+                        stacklevel=4,
+                    )
 
     def _held_out(self, n: int, device: torch.device) -> Tensor:  # (M, n), bool
         """Return which rows each model is judged on: parts of one shuffle in turn."""
