@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 import histreg
-from histreg import losses, metrics, targets, theory
+from histreg import losses, metrics, spacings, tails, targets, theory
 
 PAGE = Path(__file__).with_suffix(".md")
 OPENING = """# API reference
@@ -34,7 +34,7 @@ ENTRY = re.compile(r"^(\S[^\n:]*?)(?: : ([^\n]+))?$")
 
 def page() -> str:
     """Return the whole page."""
-    modules = [histreg, targets, losses, metrics, theory]
+    modules = [histreg, spacings, tails, targets, losses, metrics, theory]
     parts = [OPENING, *(contents(module) for module in modules)]
     parts += [part for module in modules for part in described(module)]
     return "\n".join(parts)
@@ -63,6 +63,8 @@ def contents(module: ModuleType) -> str:
     for name in names_of(module):
         anchor = heading(module, name).lower().replace(".", "")
         links.append(f"[{name}](#{anchor})")
+    if not links:  # it is there to be read
+        return f"- [`{module.__name__}`](#{module.__name__.replace('.', '')})"
     return f"- `{module.__name__}`: " + ", ".join(links)
 
 

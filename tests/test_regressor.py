@@ -792,6 +792,7 @@ def test_code_is_not_saved(tmp_path):
         ({"target": "round"}, "target must be one of"),
         ({"bins": "cubic"}, "bins must be one of 'uniform'"),
         ({"bins": [1.0, 2.0]}, "bins must be a Bins or a sequence of Bins"),
+        ({"bins": 50}, r"bins must be a name .* \(their number is n_bins\)"),
         ({"bins": [Bins.uniform(0, 1, 40)] * 2}, "one for each of the 1 columns"),
         ({"sigma_in_bins": 0}, "sigma_in_bins must be finite and positive"),
         ({"final_sigma_in_bins": -1}, "final_sigma_in_bins must be finite and"),
@@ -839,9 +840,12 @@ def test_bad_data_are_refused():
         model.predict_interval(X, 0.9, "smallest")
     with pytest.raises(ValueError, match="output_type must be one of"):
         model.predict(X, "average")
-    for threshold in (np.nan, [1.0, 2.0]):
-        with pytest.raises(ValueError, match="threshold must be one number"):
-            model.predict_proba_above(X, threshold)
+    with pytest.raises(ValueError, match="threshold must not be NaN"):
+        model.predict_proba_above(X, np.nan)
+    with pytest.raises(
+        ValueError, match=r"threshold must be one number.*shape \(30,\)"
+    ):
+        model.predict_proba_above(X, np.zeros(30))
     with pytest.raises(ValueError, match="y must have 1 columns"):
         model.calibrate(X, np.zeros((30, 2)))
 

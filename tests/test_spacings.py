@@ -140,7 +140,7 @@ def test_a_constant_has_uniform_bins_around_it(name):
 @pytest.mark.parametrize(
     ("y", "name", "sentence"),
     [
-        ([0.0, 1.0], "log", 'spacing="log" needs positive targets'),
+        ([0.0, 1.0], "log", '"log" needs positive targets'),
         ([0.0, 1.0], "cube", "spacing must be one of 'uniform', 'sqrt'"),
     ],
 )

@@ -537,11 +537,13 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         limits = np.atleast_1d(np.asarray(threshold, dtype=float))
-        if limits.shape not in ((1,), (self.n_outputs_,)) or np.isnan(limits).any():
+        if limits.shape not in ((1,), (self.n_outputs_,)):
             raise ValueError(
-                f"threshold must be one number, or one for each of the "
-                f"{self.n_outputs_} targets, got {threshold=}"
+                "threshold must be one number, or one for each of the "
+                f"{self.n_outputs_} targets, got shape {limits.shape}"
             )
+        if np.isnan(limits).any():
+            raise ValueError(f"threshold must not be NaN, got {threshold=}")
         limits = np.broadcast_to(limits, (self.n_outputs_,))
         return self._reading(X, lambda d, i: d.prob(float(limits[i]), math.inf))
 
@@ -690,6 +692,11 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             check_choice("target", self.target, TARGETS)
         if isinstance(self.bins, str):
             check_choice("bins", self.bins, spacings.NAMES)
+        elif self.bins is None or isinstance(self.bins, (int, float)):
+            raise TypeError(
+                "bins must be a name such as 'auto', or Bins (their number is n_bins), "
+                f"got bins={self.bins!r}"
+            )
         else:
             checked_bins(self.bins)
         self._tails()

@@ -32,6 +32,8 @@ from numpy.typing import NDArray
 
 from histreg._checks import check_choice
 
+__all__: list[str] = []  # the names above, for `Bins.of`
+
 Array = NDArray[np.float64]
 NAMES = ("uniform", "sqrt", "log", "symlog", "quantile", "auto")
 UNIFORM_SHARE = 0.1  # of the coordinate "quantile"
@@ -66,7 +68,7 @@ def spacing_of(name: str, y: Array) -> Spacing:
     if name == "log":
         if not y.min() > 0:
             raise ValueError(
-                'spacing="log" needs positive targets ("symlog" takes any), got a '
+                '"log" needs positive targets ("symlog" takes any), got a '
                 f"smallest {y.min():g}"
             )
         return Spacing(np.log, np.exp)

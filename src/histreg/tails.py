@@ -22,6 +22,8 @@ from torch import Tensor
 
 from histreg._checks import check_choice, check_positive
 
+__all__ = ["Tail"]
+
 KINDS = ("clip", "exponential", "gpd")
 SHARE = 0.02  # of the targets that a tail is fitted to
 FEWEST = 25  # of them: the shape's standard error is then a fifth, or more
@@ -80,7 +82,7 @@ class Tail:
             raise ValueError(
                 'tails="gpd" must have a mean, got a shape of '
                 f"{shape:.2f} (1 or more has none) for {len(distances)} targets; "
-                'spacing="log" or "quantile" bins them without a tail'
+                "bins even in the logarithm or in quantiles need no tail"
             )
         return cls(float(scale) * mean, float(shape))
 
