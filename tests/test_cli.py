@@ -75,7 +75,7 @@ def test_fit_shows_held_out_scores_beside_two_baselines(place):
     assert "80 held-out rows, in units of price" in shown
     for name in ("histogram", "the same network, l2", "linear regression"):
         assert name in shown
-    for column in ("MAE", "RMSE", "CRPS", "90 % covers", "width"):
+    for column in ("MAE", "median", "RMSE", "CRPS", "90 % covers", "width"):
         assert column in shown
     assert (
         "1 of 400 rows have no price and were left out"

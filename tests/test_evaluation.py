@@ -32,6 +32,7 @@ def test_a_point_with_its_residuals_is_scored_as_a_normal():
     y = norm.ppf((np.arange(2000) + 0.5) / 2000)
     scores = scores_of_point(np.zeros(2000), y, y)
     assert scores.mae == pytest.approx(np.sqrt(2 / np.pi), abs=1e-3)
+    assert scores.mae_of_median == scores.mae  # a number is its own median
     assert scores.rmse == pytest.approx(1, abs=2e-3)
     assert scores.crps == pytest.approx(1 / np.sqrt(np.pi), abs=1e-3)
     assert scores.coverage == pytest.approx(0.9, abs=2e-3)
@@ -45,6 +46,8 @@ def test_the_scores_of_a_model_are_those_of_its_predictions():
     model = HistogramRegressor((8,), max_iter=3, random_state=0).fit(X, y)
     scores = scores_of(model, X, y)
     assert scores.mae == pytest.approx(np.abs(model.predict(X) - y).mean())
+    median = model.predict_quantiles(X, [0.5])[:, 0]
+    assert scores.mae_of_median == pytest.approx(np.abs(median - y).mean())
     lower, upper = model.predict_interval(X, 0.9)
     assert scores.coverage == ((lower <= y) & (y <= upper)).mean()
     assert scores.width == pytest.approx((upper - lower).mean())

@@ -58,9 +58,11 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 app.add_typer(study_app, name="study")
+NAMES_OF_SCORES = ("MAE", "median", "RMSE", "CRPS", "90 % covers", "width")
 ABOUT_CRPS = (
     "CRPS: the error of the whole distribution, in the same units; of a number "
-    "without a distribution it would be the MAE."
+    "without a distribution it would be the MAE. Median: its MAE, less than that "
+    "of the mean where targets are skewed."
 )
 ABOUT_CENSORED = (
     "Concordance: how often two rows are predicted in their order, 0.5 by chance. "
@@ -618,7 +620,7 @@ def _finite(numbers: dict[str, float]) -> dict[str, float | None]:
 def _print_scores(
     rows: Mapping[str, Scores | CensoredScores], n: int, target: str
 ) -> None:
-    names, about = ["MAE", "RMSE", "CRPS", "90 % covers", "width"], ABOUT_CRPS
+    names, about = [*NAMES_OF_SCORES], ABOUT_CRPS
     horizons = [
         each.horizon for each in rows.values() if isinstance(each, CensoredScores)
     ]
@@ -639,7 +641,9 @@ def _cells(scores: Scores | CensoredScores) -> list[str]:
     if isinstance(scores, CensoredScores):
         return [f"{scores.concordance:.3f}", shown_number(scores.crps)]
     return [
-        *map(shown_number, (scores.mae, scores.rmse, scores.crps)),
+        *map(
+            shown_number, (scores.mae, scores.mae_of_median, scores.rmse, scores.crps)
+        ),
         f"{100 * scores.coverage:.1f} %",
         shown_number(scores.width),
     ]

@@ -24,6 +24,7 @@ class Scores:
 
     mae: float
     rmse: float
+    mae_of_median: float  # of skewed targets less than that of the mean
     crps: float
     coverage: float
     width: float
@@ -37,6 +38,7 @@ def scores_of(model: Any, X: Any, y: NDArray[np.float64]) -> Scores:
     lower, upper = model.predict_interval(X, COVERAGE)
     return Scores(
         *_errors(model.predict(X), y),
+        mae_of_median=_errors(model.predict(X, "median"), y)[0],
         crps=metrics.crps(distribution, y).mean().item(),
         coverage=metrics.covered(lower, upper, y).mean().item(),
         width=metrics.width(lower, upper).mean().item(),
@@ -80,8 +82,11 @@ def scores_of_point(
     """
     sigma = max(float(np.sqrt(np.mean(residuals**2))), 1e-300)
     half = float(torch.special.ndtri(torch.tensor((1 + COVERAGE) / 2))) * sigma
+    mae, rmse = _errors(predicted, y)
     return Scores(
-        *_errors(predicted, y),
+        mae,
+        rmse,
+        mae_of_median=mae,
         crps=normal_crps(torch.tensor(predicted - y), sigma).mean().item(),
         coverage=float(np.mean(np.abs(predicted - y) <= half)),
         width=2 * half,

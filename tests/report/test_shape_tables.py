@@ -49,5 +49,11 @@ def test_differences_are_against_uniform_bins():
     assert rows(crps)["auto bins"][:2] == ("uniform bins", "-4.000")
 
 
+def test_without_uniform_bins_there_are_scores_alone():
+    others = [each for each in RECORDS["shapes"] if each.run.method != "uniform bins"]
+    for each in tables_of("shapes", others):
+        assert "CRPS" in each.header and any(cell for row in each.rows for cell in row)
+
+
 def test_without_records_there_are_no_tables():
     assert tables_of("shapes", []) == []

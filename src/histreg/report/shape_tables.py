@@ -35,13 +35,17 @@ VERDICTS = {True: "kept", False: "missed", None: "not run"}
 
 
 def shapes(records: Sequence[Record], metrics: Sequence[str]) -> list[PrintedTable]:  # noqa: ARG001
-    """Return ratios of CRPS and errors, what was promised, and the scores by table."""
+    """Return ratios of CRPS and errors, what was promised, and the scores by table.
+
+    Without uniform bins only the scores: the rest is in ratio to those bins.
+    """
     scores = ShapeScores.of(records)
     if not scores.settings:
         return []
+    compared = COMPARED if UNIFORM in scores.predictors else ()
     return [
-        *(_ratios(scores, each) for each in COMPARED),
-        _promises(scores),
+        *(_ratios(scores, each) for each in compared),
+        *([_promises(scores)] if compared else []),
         *(_scores(each, scores.of_table(each)) for each in scores.tables),
     ]
 
