@@ -10,7 +10,7 @@ import torch
 from sklearn import set_config
 from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -981,6 +981,39 @@ def test_tails_are_learnt_and_saved(tmp_path):
     again = HistogramRegressor.load(tmp_path / "model")
     assert again.bins_ == model.bins_ and again.tails == ("clip", "gpd")
     np.testing.assert_array_equal(again.predict_quantiles(X, [0.9999]), far[:, 1:])
+
+
+@pytest.mark.parametrize("scale", [1e-250, 1e160, 1e300])
+def test_heavy_targets_of_any_magnitude_are_learnt_alike(scale):
+    X = np.random.default_rng(0).normal(size=(len(HEAVY), 2))
+    model, scaled = (
+        HistogramRegressor(**SMALL, bins="log").fit(X, y)
+        for y in (HEAVY, scale * HEAVY)
+    )
+    np.testing.assert_allclose(
+        scaled.history_["loss"], model.history_["loss"], rtol=1e-4
+    )
+    np.testing.assert_allclose(scaled.predict(X) / scale, model.predict(X), rtol=0.01)
+
+
+def test_a_loss_that_is_no_number_is_told_of_and_not_kept(tmp_path):
+    X, y = data()
+    model = HistogramRegressor(**{**SMALL, "learning_rate_init": 1e30})
+    with pytest.warns(ConvergenceWarning, match="the loss of epoch . is no number"):
+        model.fit(X, y)
+    assert np.isfinite(model.predict(X)).all()
+    model.save(tmp_path / "model")  # JSON has no NaN
+    again = HistogramRegressor.load(tmp_path / "model")
+    assert again.history_["loss"][-1] is None
+    stream = HistogramRegressor((16,), random_state=0).partial_fit(X, y)
+    before = stream.predict(X)
+    stream.set_params(learning_rate_init=1e30)
+    stream._optimizers = []  # else that of the first call goes on
+    with pytest.warns(ConvergenceWarning):
+        stream.partial_fit(X, y)
+    np.testing.assert_array_equal(stream.predict(X), before)
+    stream.set_params(learning_rate_init=1e-3).partial_fit(X, y)
+    assert np.isfinite(stream.history_["loss"][-1])
 
 
 def test_targets_that_drift_into_a_tail_are_told_of():

@@ -41,6 +41,9 @@ PRESETS = MappingProxyType(
 )
 
 
+MOST_BEYOND = 100  # times what is needed, to which a growth reaches
+
+
 def float64_on(device: torch.device) -> torch.dtype:
     """Return the widest float type of a device: float64, but float32 on Apple's."""
     return torch.float32 if device.type == "mps" else torch.float64
@@ -74,7 +77,19 @@ class _Onward(NamedTuple):
         """Return the least steep of which n reach that far, this one if it does."""
         if self.length(n) >= length:
             return self
-        least, most = self.slope, 700.0 / n + abs(self.slope)
+        return self._between(self.slope, 700.0 / n + abs(self.slope), n, length)
+
+    def within(self, n: int, length: float) -> _Onward:
+        """Return the steepest of which n reach no further, this one if it does not.
+
+        Even at least, which may reach further.
+        """
+        if self.slope <= 0 or self.length(n) <= length:
+            return self
+        return self._between(0.0, self.slope, n, length)
+
+    def _between(self, least: float, most: float, n: int, length: float) -> _Onward:
+        """Return that between two slopes of which n reach so far."""
         for _ in range(60):  # halves what is not known to a unit in the last place
             middle = (least + most) / 2
             if self._replace(slope=middle).length(n) < length:
@@ -313,7 +328,8 @@ class Bins:
         Bins of one width stay so. Others are merged in pairs and go on beyond the ends
         by the ratio of the last two widths, no steeper than is usual between
         neighbours, so that bins that are even in a logarithm reach twice as many powers
-        of ten; where that does not reach y, by the ratio that reaches twice as far.
+        of ten, but no further than a hundred times what is needed; where that
+        does not reach y, by the ratio that reaches twice as far.
 
         Parameters
         ----------
@@ -415,7 +431,7 @@ class Bins:
             lengths = self.low - y_min, y_max - self.high
             onwards = []
             for onward, n, length in zip((below, above), reaches, lengths, strict=True):
-                if onward.length(n) < length:
+                if length > 0 and onward.length(n) < length:
                     if n < max(1, padding / 2):
                         return None  # too few, so too steep
                     # Twice as far, so that y which goes on slowly does not ask for more
@@ -423,6 +439,19 @@ class Bins:
                     onward = onward.reaching(n, 2 * length)
                 onwards.append(onward)
             below, above = onwards
+
+        if not self.is_uniform:
+            # Bins that are even in a logarithm soon reach where nothing will ever be.
+            farthest = MOST_BEYOND * (max(y_max, self.high) - min(y_min, self.low))
+            below, above = (
+                onward.within(n, farthest).reaching(n - padding, length)
+                if n > padding
+                else onward.within(max(1, n), farthest)
+                for onward, n, length in (
+                    (below, taken, self.low - y_min),
+                    (above, n_new - taken, y_max - self.high),
+                )
+            )
 
         def border(place: int) -> float:  # counted in these bins
             if place < 0:

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_consistent_length, check_random_state
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -387,7 +388,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             history = self._train(
                 self.model_.network, rows, nobody, settings, self._optimizers[0]
             )
-            if self._sharpens():
+            if self._sharpens() and self._optimizers:
                 self._train_sharp(rows, nobody, settings, self._optimizers[1])
         self._keep(history, append=not first)
         return self
@@ -591,7 +592,10 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             "n_seen": self.n_seen_,
             "n_clipped": self.n_clipped_,
             "n_growths": self.n_growths_,
-            "history": self.history_,
+            "history": {
+                name: [x if math.isfinite(x or 0) else None for x in values]
+                for name, values in self.history_.items()
+            },
             "notes": self.notes_,
         }
         model_files.save(Path(path), described, tensors)
@@ -1061,7 +1065,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         optimizer: torch.optim.Optimizer | None = None,
     ) -> list[Epoch]:
         objective = self.model_.objective
-        return train(
+        history = train(
             stack,
             rows,
             held_out,
@@ -1070,6 +1074,16 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             optimizer=optimizer,
             on_epoch=self._report,
         )
+        if not math.isfinite(history[-1].loss):
+            self._optimizers = []  # their averages are no numbers either
+            warnings.warn(
+                f"the loss of epoch {len(history)} is no number, so the weights before "
+                "it were kept; a lower learning_rate_init may help, got "
+                f"learning_rate_init={self.learning_rate_init}",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return history
 
     def _sharpens(self) -> bool:
         return (

@@ -302,11 +302,16 @@ def _tilted(
     # not count, and in units of the others may be infinite.
     distances = distances - lowest.clamp(min=0) - highest.clamp(max=0)
     distances = distances.where(has_mass, 0.0)
+    # A power of two, so that no digit changes, and no square leaves the float type.
+    smallest = torch.finfo(distances.dtype).tiny
+    farthest = distances.abs().amax(dim=-1, keepdim=True).clamp(min=smallest)
+    unit = farthest.log2().floor().exp2()
+    distances = distances / unit
     scale = (probs * distances**2).sum(dim=-1, keepdim=True).sqrt()
-    scale = scale.clamp(min=torch.finfo(scale.dtype).tiny)
+    scale = scale.clamp(min=smallest)
     distances = distances / scale
     logits = probs.log()
-    tilt = torch.zeros_like(scale) if start is None else start * scale
+    tilt = torch.zeros_like(scale) if start is None else start * unit * scale
     rounding = torch.finfo(probs.dtype).eps / 2
     tolerance = max(tolerance, 16 * rounding)
     low, high = torch.full_like(tilt, -torch.inf), torch.full_like(tilt, torch.inf)
@@ -328,7 +333,7 @@ def _tilted(
         )
         is_within = (newton > low) & (newton < high)
         tilt = torch.where(is_open, torch.where(is_within, newton, between), tilt)
-    return tilted, tilt / scale
+    return tilted, tilt / scale / unit
 
 
 def from_cdf(cdf: Callable[[Tensor], Tensor], bins: Bins, *, like: Tensor) -> Tensor:

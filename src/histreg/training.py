@@ -106,8 +106,9 @@ def train(
 
     Each model is trained on the rows it does not hold out and judged on those it does.
     All see the same batches, so one step serves the stack; their gradients do not mix.
-    Without held-out rows the last weights stay. If ``on_epoch`` raises, the
-    network is left at the best weights so far.
+    Without held-out rows the last weights stay. An epoch whose loss is no number is the
+    last one, and its weights are not kept. If ``on_epoch`` raises, the network is left
+    at the best weights so far.
 
     Parameters
     ----------
@@ -150,16 +151,18 @@ def train(
                 averages.update()
                 losses.append(mean.detach())
             network.eval()
-            validation = None
-            with averages.in_place():
-                if len(judges):
-                    validation = _judged(network, rows, held_out, judges, measure)
-                is_best = best.update(number, validation)
+            loss = torch.stack(losses).mean().item()
+            validation, is_best = None, False
+            if math.isfinite(loss):
+                with averages.in_place():
+                    if len(judges):
+                        validation = _judged(network, rows, held_out, judges, measure)
+                    is_best = best.update(number, validation)
             history.append(
                 Epoch(
                     number=number,
                     n_epochs=settings.n_epochs,
-                    loss=torch.stack(losses).mean().item(),
+                    loss=loss,
                     validation_loss=_mean_of(validation, 0),
                     validation_error=_mean_of(validation, 1),
                     is_best=is_best,
@@ -168,6 +171,8 @@ def train(
             )
             if on_epoch is not None:
                 on_epoch(history[-1])
+            if not math.isfinite(loss):
+                break  # no epoch makes numbers of it again
             if number - best.epoch.min() >= settings.patience and len(judges):
                 break
     finally:
