@@ -595,11 +595,12 @@ def test_a_divergence_rounded_below_zero_is_zero():
 
 def test_explain_of_uneven_bins_and_of_y_all_outside():
     costs = theory.explain(BINS["uneven"], 0.5, [0.0, 1.0])
-    assert costs.discretization_bias is None
+    assert costs.discretization_bias is None and costs.truncation_bias is None
     assert "no closed form" in str(costs)
     outside = theory.explain(BINS["uneven"], 0.5, [99.0])
     assert outside.share_outside == 1.0 and outside.mean_label_bias > 99 - 4.5
-    assert outside.truncation_bias == 0.0  # none of these y has one
+    even = theory.explain(Bins.uniform(0.0, 1.0, 10), 0.1, [99.0])
+    assert even.truncation_bias == 0.0  # none of these y has one
 
 
 @pytest.mark.parametrize(
