@@ -127,9 +127,15 @@ def test_values_that_differ_by_rounding_are_one():
 
 def test_auto_takes_what_float64_can_hold():
     y = 10 ** np.linspace(-300, 300, 1000)
-    with pytest.raises(ValueError, match="borders must be finite"):
+    with pytest.raises(ValueError, match="y must leave room for padding in float64"):
         Bins.of(y, spacing="log")
     assert Bins.of(y, spacing="auto") == Bins.of(y, spacing="quantile")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_room_in_float64_is_said_so(name):
+    with pytest.raises(ValueError, match=r"y must leave room .* range of 1.0..1.79e"):
+        Bins.of([1.0, 1.79e308], spacing=name)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -140,7 +146,7 @@ def test_a_constant_has_uniform_bins_around_it(name):
 @pytest.mark.parametrize(
     ("y", "name", "sentence"),
     [
-        ([0.0, 1.0], "log", '"log" needs positive targets'),
+        ([0.0, 1.0], "log", 'the spacing "log" needs positive targets'),
         ([0.0, 1.0], "cube", "spacing must be one of 'uniform', 'sqrt'"),
     ],
 )

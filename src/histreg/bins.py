@@ -41,7 +41,7 @@ PRESETS = MappingProxyType(
 )
 
 
-MOST_BEYOND = 100  # times what is needed, to which a growth reaches
+MOST_BEYOND = 100  # a growth reaches so many times as far as is needed, at most
 
 
 def float64_on(device: torch.device) -> torch.dtype:
@@ -290,13 +290,18 @@ class Bins:
             start, end = to(np.array([low, high]))
             width = (end - start) / (n_inner - low_padding - high_padding)
             start, end = start - low_padding * width, end + high_padding * width
-            with np.errstate(over="ignore"):  # refused by name, or not taken by auto
-                return back(_even_borders(start, end, n_inner))
+            return back(_even_borders(start, end, n_inner))
 
-        if spacing == "auto":
-            inner = spacings.resolving(array, borders_of)
-        else:
-            inner = borders_of(spacing)
+        with np.errstate(over="ignore", invalid="ignore"):  # not taken, or refused
+            if spacing == "auto":
+                inner = spacings.resolving(array, borders_of)
+            else:
+                inner = borders_of(spacing)
+        if not np.isfinite(inner).all():
+            raise ValueError(
+                f"y must leave room for padding in float64, got a range of "
+                f"{y_min}..{y_max}"
+            )
         borders = np.concatenate(
             [
                 [] if lower is None else [inner[0] - 2 * lower[1].mean],
@@ -328,8 +333,8 @@ class Bins:
         Bins of one width stay so. Others are merged in pairs and go on beyond the ends
         by the ratio of the last two widths, no steeper than is usual between
         neighbours, so that bins that are even in a logarithm reach twice as many powers
-        of ten, but no further than a hundred times what is needed; where that
-        does not reach y, by the ratio that reaches twice as far.
+        of ten, but no further than a hundred times what is needed, or than the padding
+        takes; where that does not reach y, by the ratio that reaches twice as far.
 
         Parameters
         ----------

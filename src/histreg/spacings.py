@@ -68,7 +68,7 @@ def spacing_of(name: str, y: Array) -> Spacing:
     if name == "log":
         if not y.min() > 0:
             raise ValueError(
-                '"log" needs positive targets ("symlog" takes any), got a '
+                'the spacing "log" needs positive targets ("symlog" takes any), got a '
                 f"smallest {y.min():g}"
             )
         return Spacing(np.log, np.exp)
@@ -104,6 +104,8 @@ def _different(y: Array) -> tuple[Array, NDArray[np.int64]]:
 def resolving(y: Array, borders_of: Callable[[str], Array]) -> Array:
     """Return the borders that ``"auto"`` takes, of those that a name has.
 
+    Those of ``"uniform"``, whatever they are, if none are finite and increase.
+
     Parameters
     ----------
     y : array of shape (n,)
@@ -119,7 +121,7 @@ def resolving(y: Array, borders_of: Callable[[str], Array]) -> Array:
         found.append((share_unresolved(borders, y), borders))
         if found[-1][0] == 0:
             break
-    return min(found, key=lambda each: each[0])[1]
+    return min(found, key=lambda each: each[0])[1] if found else borders_of(NAMES[0])
 
 
 def share_unresolved(borders: Array, y: Array) -> float:
