@@ -31,6 +31,7 @@ LAYERS = [
     {"bins"},
     {"spacings", "tails"},
     {"_checks"},
+    {"errors"},
 ]
 PARTS = [path for path in SOURCE.rglob("*.py") if path.name != "__init__.py"]
 PACKAGES = {path.parent.name for path in SOURCE.glob("*/__init__.py")}

@@ -1,7 +1,11 @@
 """Files and folders that are whole or absent."""
 
+import errno
+import os
+
 import pytest
 
+from histreg.errors import WriteError
 from histreg.files import whole, whole_folder
 
 
@@ -92,3 +96,18 @@ def test_what_cannot_become_a_folder_is_told(tmp_path, name, sentence):
         whole_folder(tmp_path / name, is_ours=nobody),
     ):
         raise AssertionError
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EACCES, errno.EROFS])
+def test_a_file_that_cannot_be_written_is_told_in_one_sentence(tmp_path, code):
+    with (
+        pytest.raises(WriteError, match=r"a\.csv cannot be written: ") as told,
+        whole(tmp_path / "a.csv"),
+    ):
+        raise OSError(code, os.strerror(code))
+    assert told.value.errno == code
+
+
+def test_other_errors_of_a_block_stay_what_they_are(tmp_path):
+    with pytest.raises(ConnectionError), whole(tmp_path / "a.csv"):
+        raise ConnectionRefusedError(errno.ECONNREFUSED, "refused")

@@ -3,7 +3,9 @@ import warnings
 import pytest
 import typer
 
-from histreg.refusals import INTERRUPTED, REFUSED, refusing
+from histreg.errors import InputError, NoDistributionError, WriteError
+from histreg.refusals import FAILED, INTERRUPTED, REFUSED, refusing
+from histreg.study.store import DiskFullError
 
 
 def exit_of(error, capsys):
@@ -16,7 +18,9 @@ def exit_of(error, capsys):
     return left.value.exit_code, capsys.readouterr().err
 
 
-@pytest.mark.parametrize("kind", [ValueError, AttributeError, OSError])
+@pytest.mark.parametrize(
+    "kind", [InputError, NoDistributionError, WriteError, DiskFullError]
+)
 def test_a_refusal_is_one_sentence(kind, capsys):
     assert exit_of(kind("x must be y"), capsys) == (REFUSED, "histreg: x must be y\n")
 
@@ -25,12 +29,23 @@ def test_ctrl_c_has_the_exit_code_of_a_shell(capsys):
     assert exit_of(KeyboardInterrupt(), capsys)[0] == INTERRUPTED == 130
 
 
-def test_a_mistake_of_ours_is_not_hidden():
+@pytest.mark.parametrize(
+    "kind", [ValueError, AttributeError, OSError, TypeError, RecursionError]
+)
+def test_a_mistake_of_ours_shows_its_traceback_and_how_to_report_it(kind, capsys):
+    code, told = exit_of(kind("broken"), capsys)
+    assert code == FAILED == 1
+    assert "Traceback" in told and f"{kind.__name__}: broken" in told
+    assert told.splitlines()[-1].startswith("histreg: this is a bug in histreg")
+
+
+@pytest.mark.parametrize("error", [typer.Exit(3), typer.BadParameter("no")])
+def test_what_typer_raises_is_left_to_it(error):
     @refusing
     def command():
-        raise TypeError
+        raise error
 
-    with pytest.raises(TypeError):
+    with pytest.raises(type(error)):
         command()
 
 

@@ -10,13 +10,15 @@ from numbers import Real
 import torch
 from torch import Tensor
 
+from histreg.errors import InputError
+
 
 def check_choice(name: str, value: object, choices: Collection[str]) -> None:
     """Raise unless ``value`` is one of ``choices``."""
     if value not in choices:
         listed = ", ".join(repr(choice) for choice in choices)
         likely = _likely(value, choices)
-        raise ValueError(
+        raise InputError(
             f"{name} must be one of {listed}, got {name}={value!r}"
             + (f"; did you mean {likely!r}?" if likely else "")
         )
@@ -39,21 +41,21 @@ def check_positive(name: str, value: float) -> None:
     """Raise unless ``value`` is a finite number above zero."""
     check_real(name, value)
     if not (math.isfinite(value) and value > 0):
-        raise ValueError(f"{name} must be finite and positive, got {name}={value!r}")
+        raise InputError(f"{name} must be finite and positive, got {name}={value!r}")
 
 
 def check_fraction(name: str, value: float) -> None:
     """Raise unless ``value`` lies strictly between zero and one."""
     check_real(name, value)
     if not 0 < value < 1:
-        raise ValueError(f"{name} must lie between 0 and 1, got {name}={value!r}")
+        raise InputError(f"{name} must lie between 0 and 1, got {name}={value!r}")
 
 
 def check_count(name: str, value: int, *, at_least: int) -> None:
     """Raise unless ``value`` is a whole number of at least ``at_least``."""
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     if not is_number or value % 1 != 0 or value < at_least:
-        raise ValueError(
+        raise InputError(
             f"{name} must be a whole number of at least {at_least}, got {name}={value}"
         )
 
@@ -79,7 +81,7 @@ def check_shape(
     """Raise unless it is a Tensor of exactly this shape; nothing is broadcast."""
     check_tensor(name, tensor)
     if tuple(tensor.shape) != tuple(shape):
-        raise ValueError(
+        raise InputError(
             f"{name} must have shape {tuple(shape)} {because}, "
             f"got shape {tuple(tensor.shape)}"
         )
@@ -109,7 +111,7 @@ def check_finite(name: str, tensor: Tensor) -> None:
     bad = ~torch.isfinite(tensor)
     if bad.any():
         first = tensor[bad].flatten()[0].item()
-        raise ValueError(
+        raise InputError(
             f"{name} must be finite, got {int(bad.sum())} of {tensor.numel()} values "
             f"that are not, the first {first}"
         )
@@ -120,7 +122,7 @@ def check_weight(name: str, weight: Tensor) -> None:
     if weight.numel() and is_free_to_read(weight):
         smallest, largest = (extreme.item() for extreme in weight.detach().aminmax())
         if not 0 <= smallest <= largest < math.inf or largest == 0:
-            raise ValueError(
+            raise InputError(
                 f"{name} must be finite, not negative and not zero throughout, "
                 f"got values from {smallest:g} to {largest:g}"
             )

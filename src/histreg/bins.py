@@ -15,6 +15,7 @@ from torch import Tensor
 
 from histreg import spacings
 from histreg._checks import check_choice, check_count, check_positive
+from histreg.errors import InputError
 from histreg.tails import Tail, checked_kinds, tails_of
 
 
@@ -134,21 +135,21 @@ class Bins:
     def __init__(self, borders: ArrayLike | Tensor) -> None:
         values = as_float64(borders).numpy()
         if values.ndim != 1 or len(values) < 3:
-            raise ValueError(
+            raise InputError(
                 "borders must be a vector of at least 3 numbers (two bins), "
                 f"got shape {values.shape}"
             )
         if not np.isfinite(values).all():
-            raise ValueError(f"borders must be finite, got {values[0]}..{values[-1]}")
+            raise InputError(f"borders must be finite, got {values[0]}..{values[-1]}")
         falls = np.flatnonzero(np.diff(values) <= 0)
         if len(falls):
             i = falls[0]
-            raise ValueError(
+            raise InputError(
                 f"borders must be strictly increasing, got borders[{i}]={values[i]} "
                 f"and borders[{i + 1}]={values[i + 1]}"
             )
         if not np.isfinite(values[-1] - values[0]):
-            raise ValueError(
+            raise InputError(
                 "borders must span a finite range in float64, "
                 f"got {values[0]}..{values[-1]}"
             )
@@ -174,7 +175,7 @@ class Bins:
         """Return ``n_bins`` bins of equal width from ``low`` to ``high``."""
         check_count("n_bins", n_bins, at_least=2)
         if not (math.isfinite(low) and math.isfinite(high) and low < high):
-            raise ValueError(
+            raise InputError(
                 f"low must be below high and both finite, got low={low}, high={high}"
             )
         return cls(_even_borders(low, high, n_bins))
@@ -217,7 +218,7 @@ class Bins:
         width = (y_max - y_min) / (n_bins - 2 * padding)
         low, high = y_min - padding * width, y_max + padding * width
         if not math.isfinite(high - low):
-            raise ValueError(
+            raise InputError(
                 "y_min and y_max must leave room for padding in float64, got a range "
                 f"of {y_min}..{y_max}"
             )
@@ -260,7 +261,7 @@ class Bins:
         """
         values = as_float64(y)
         if values.numel() == 0:
-            raise ValueError(
+            raise InputError(
                 f"y must hold at least one value, got shape {tuple(values.shape)}"
             )
         check_choice("spacing", spacing, spacings.NAMES)
@@ -281,7 +282,7 @@ class Bins:
         high, high_padding = (y_max, padding) if upper is None else (upper[0], 0)
         n_inner = n_bins - (lower is not None) - (upper is not None)
         if n_inner <= low_padding + high_padding:
-            raise ValueError(
+            raise InputError(
                 f"n_bins must leave bins between the tails, got n_bins={n_bins}"
             )
 
@@ -298,7 +299,7 @@ class Bins:
             else:
                 inner = borders_of(spacing)
         if not np.isfinite(inner).all():
-            raise ValueError(
+            raise InputError(
                 f"y must leave room for padding in float64, got a range of "
                 f"{y_min}..{y_max}"
             )
@@ -352,10 +353,10 @@ class Bins:
         tensor([1.0000e+00, 1.0000e+02, 1.0000e+04], dtype=torch.float64)
         """
         if self.has_tails:
-            raise ValueError(f"grown needs bins without tails, got {self}")
+            raise InputError(f"grown needs bins without tails, got {self}")
         # More than a quarter on a side, and each doubling would call for another.
         if not 0 <= padding_in_bins <= self.n_bins // 4:
-            raise ValueError(
+            raise InputError(
                 "padding_in_bins must lie between 0 and a quarter of the "
                 f"{self.n_bins} bins, got {padding_in_bins=}"
             )
@@ -376,7 +377,7 @@ class Bins:
             bins = Bins(borders)
             if bins._has_room(y_min, y_max, n_padding):
                 return bins
-        raise ValueError(
+        raise InputError(
             "y must leave room for bins around it in float64, got a range of "
             f"{y_min}..{y_max}"
         )
@@ -550,7 +551,7 @@ class Bins:
     def width(self) -> float:
         """The common width of uniform bins; an error for others."""
         if not self.is_uniform:
-            raise ValueError("width needs bins of equal width; use widths")
+            raise InputError("width needs bins of equal width; use widths")
         return (self.high - self.low) / self.n_bins
 
     def averaging_over(self, other: Bins) -> Tensor:  # (k of other, k)
@@ -686,7 +687,7 @@ def checked_bins(bins: Bins | Sequence[Bins]) -> Bins | tuple[Bins, ...]:
         )
     counts = {each.n_bins for each in bins}
     if len(counts) > 1:
-        raise ValueError(
+        raise InputError(
             f"bins of several targets must agree in n_bins, got {sorted(counts)}"
         )
     return bins
@@ -703,7 +704,7 @@ def replacing_bins(
     if isinstance(new, Bins) != isinstance(current, Bins) or (
         (len(new_each), new_each[0].n_bins) != (len(old_each), old_each[0].n_bins)
     ):
-        raise ValueError(
+        raise InputError(
             f"bins must be as many as those they replace, {current}, got {new}"
         )
     return new
@@ -721,7 +722,7 @@ def restored_bins(
         got = (
             f"{len(states)} x {states.shape[1] - n_more} bins" if is_matrix else states
         )
-        raise ValueError(
+        raise InputError(
             f"the saved state must hold {len(each)} x {each[0].n_bins} bins, as many "
             f"as the module it goes into, got {got}"
         )
@@ -732,7 +733,7 @@ def restored_bins(
 def _finite_extremes(y: Tensor) -> tuple[float, float]:
     y_min, y_max = (extreme.item() for extreme in y.aminmax())
     if not (math.isfinite(y_min) and math.isfinite(y_max)):
-        raise ValueError(f"y must be finite, got a range of {y_min}..{y_max}")
+        raise InputError(f"y must be finite, got a range of {y_min}..{y_max}")
     return y_min, y_max
 
 
@@ -743,13 +744,13 @@ def _checked_padding(
     check_count("n_bins", n_bins, at_least=2)
     check_positive("sigma_in_bins", sigma_in_bins)
     if not (math.isfinite(padding_in_sigmas) and padding_in_sigmas >= 0):
-        raise ValueError(
+        raise InputError(
             "padding_in_sigmas must be finite and not negative, "
             f"got {padding_in_sigmas=}"
         )
     padding = sigma_in_bins * padding_in_sigmas
     if n_bins <= 2 * padding:
-        raise ValueError(
+        raise InputError(
             f"n_bins must exceed the {2 * padding:g} padding bins, got {n_bins=}"
         )
     return padding
@@ -763,7 +764,7 @@ def _distinguishable(y_min: float, y_max: float, n_bins: int) -> tuple[float, fl
     """Return a range that float64 can divide into bins: this one, or a wider one."""
     spread = y_max - y_min
     if not math.isfinite(spread) or spread < 0:
-        raise ValueError(
+        raise InputError(
             "y_min must not exceed y_max and their distance must be finite, "
             f"got {y_min=}, {y_max=}"
         )

@@ -31,6 +31,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from histreg import spacings, tables, theory
 from histreg._checks import check_choice, check_count, check_fraction
+from histreg.errors import InputError
 from histreg.evaluation import (
     CensoredScores,
     Parts,
@@ -156,9 +157,9 @@ def fit(
 ) -> None:
     """Learn to predict a column of a table, and show how well it is predicted."""
     if (out / DESCRIPTION).exists() and not overwrite:
-        raise ValueError(f"{out} holds a model already; --overwrite replaces it")
+        raise InputError(f"{out} holds a model already; --overwrite replaces it")
     if out.exists() and not out.is_dir():
-        raise ValueError(f"--out must be a folder, got file {out}")
+        raise InputError(f"--out must be a folder, got file {out}")
     if save_holdout is not None:
         tables.check_writable(save_holdout)
     check_choice("--spacing", spacing, spacings.NAMES)
@@ -168,12 +169,12 @@ def fit(
     check_count("--estimators", estimators, at_least=1)
     check_count("--bins", bins, at_least=FEWEST_BINS)
     if y_range is not None and not -math.inf < y_range[0] < y_range[1] < math.inf:
-        raise ValueError(
+        raise InputError(
             "--range must have LOW below HIGH, both finite, "
             f"got --range {y_range[0]:g} {y_range[1]:g}"
         )
     if target in _listed(drop):
-        raise ValueError(f"--drop must not name the target, got {target!r}")
+        raise InputError(f"--drop must not name the target, got {target!r}")
     labels = _listed(label)
     as_written = tables.read(table)
     everything = tables.typed(as_written, labels)
@@ -193,7 +194,7 @@ def fit(
     if not quiet:
         _tell_of_odd_cells(everything[X.columns.difference(labels)])
     if X.shape[1] == 0:
-        raise ValueError(f"{table} must have a column to learn from beside {target!r}")
+        raise InputError(f"{table} must have a column to learn from beside {target!r}")
     parts = parts_of(
         len(X),
         test=holdout,
@@ -313,7 +314,7 @@ def predict(
     regressor = HistogramRegressor.load(model)
     levels = _numbers_in("--quantiles", quantiles)
     if not all(0 <= level <= 1 for level in levels):
-        raise ValueError(f"--quantiles must be levels from 0 to 1, got {quantiles}")
+        raise InputError(f"--quantiles must be levels from 0 to 1, got {quantiles}")
     thresholds = _numbers_in("--above", above)
     if interval is not None:
         check_fraction("--interval", interval)
@@ -339,7 +340,7 @@ def predict(
         )
     taken = [column for column in found if column in frame.columns]
     if taken:
-        raise ValueError(f"{table} must not have a column {taken[0]!r} already")
+        raise InputError(f"{table} must not have a column {taken[0]!r} already")
     result = pd.concat([frame, pd.DataFrame(found, index=frame.index)], axis=1)
     if out is None:
         result.to_csv(sys.stdout, index=False)
@@ -423,12 +424,12 @@ def report(
     from histreg.report.model_page import Evidence, write_page
 
     if out.suffix.lower() not in (".html", ".htm"):
-        raise ValueError(f"--out must be named .html, got {out}")
+        raise InputError(f"--out must be named .html, got {out}")
     if not out.parent.is_dir():
-        raise ValueError(f"{out} cannot be written: there is no folder {out.parent}")
+        raise InputError(f"{out} cannot be written: there is no folder {out.parent}")
     regressor = HistogramRegressor.load(model)
     if regressor.notes_.get("censored"):
-        raise ValueError(
+        raise InputError(
             "report shows errors of targets that are known, and those of this model "
             f"may be censored, by column {regressor.notes_['censored']!r}; "
             "`histreg inspect` shows its scores"
@@ -459,13 +460,13 @@ def _numbers_in(option: str, given: str | None) -> list[float]:
     try:
         return [float(part) for part in given.split(",")] if given else []
     except ValueError:
-        raise ValueError(f"{option} must be numbers by commas, got {given}") from None
+        raise InputError(f"{option} must be numbers by commas, got {given}") from None
 
 
 def _check_columns(frame: pd.DataFrame, names: list[str]) -> None:
     missing = [name for name in names if name not in frame.columns]
     if missing:
-        raise ValueError(
+        raise InputError(
             f"the table must have the column{'s' * (len(missing) > 1)} "
             f"{', '.join(map(repr, missing))}, got {', '.join(frame.columns)}"
         )
@@ -473,17 +474,17 @@ def _check_columns(frame: pd.DataFrame, names: list[str]) -> None:
 
 def _numbers(frame: pd.DataFrame, name: str) -> np.ndarray:
     if pd.api.types.is_datetime64_any_dtype(frame[name].dtype):
-        raise ValueError(f"column {name!r} must hold numbers, got dates")
+        raise InputError(f"column {name!r} must hold numbers, got dates")
     values = pd.to_numeric(frame[name], errors="coerce")
     wrong = frame[name][values.isna() & frame[name].notna()]
     if len(wrong):
-        raise ValueError(
+        raise InputError(
             f"column {name!r} must hold numbers, got {wrong.iloc[0]!r} in row "
             f"{wrong.index[0] + 1}"
         )
     endless = values[np.isinf(values)]
     if len(endless):
-        raise ValueError(
+        raise InputError(
             f"column {name!r} must hold finite numbers, got {endless.iloc[0]} in row "
             f"{endless.index[0] + 1}"
         )
@@ -511,7 +512,7 @@ def _flags(frame: pd.DataFrame, name: str) -> np.ndarray:
     flags = frame[name].map(lambda cell: known.get(str(cell).lower()))
     wrong = frame[name][flags.isna()]
     if len(wrong):
-        raise ValueError(
+        raise InputError(
             f"column {name!r} must hold 0 or 1, or true or false, throughout, got "
             f"{wrong.iloc[0]} in row {wrong.index[0] + 1}"
         )
@@ -524,7 +525,7 @@ def _with_target(frame: pd.DataFrame, target: str) -> tuple[pd.DataFrame, np.nda
     y = _numbers(frame, target)
     present = ~np.isnan(y)
     if not present.any():
-        raise ValueError(f"column {target!r} must hold numbers, got none")
+        raise InputError(f"column {target!r} must hold numbers, got none")
     frame = frame.drop(columns=target)[present].reset_index(drop=True)
     return frame, y[present]
 
@@ -532,7 +533,7 @@ def _with_target(frame: pd.DataFrame, target: str) -> tuple[pd.DataFrame, np.nda
 def _order(frame: pd.DataFrame, name: str) -> np.ndarray:
     """Return the numbers of the rows in the order of a column."""
     if frame[name].isna().any():
-        raise ValueError(
+        raise InputError(
             f"--time must name a column without gaps, got {frame[name].isna().sum()} "
             f"in {name!r}"
         )
@@ -546,7 +547,7 @@ def _columns_of(
     names = list(getattr(model, "feature_names_in_", frame.columns))
     missing = [name for name in names if name not in frame.columns]
     if missing:
-        raise ValueError(
+        raise InputError(
             f"{path} must have the columns that the model was fitted on, it lacks "
             f"{', '.join(map(repr, missing))}"
         )

@@ -16,6 +16,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from histreg.errors import InputError
+
 N_KNOTS = 64  # per column; 256 did no better on Bike and California
 MAX_LEVELS = 1000  # per column of labels; the rarer ones are treated as unknown
 UNKNOWN = 0  # the code of a label that was missing, rare or never seen
@@ -233,7 +235,7 @@ def _numbers_of(column: nw.Series[Any]) -> NDArray[np.float64]:
         if dtype.is_numeric() or dtype == nw.Boolean:
             return column.cast(nw.Float64).to_numpy().astype(np.float64)
     except Exception as error:  # each library has its own
-        raise ValueError(
+        raise InputError(
             f"column {column.name!r} must hold numbers, got {dtype} values"
         ) from error
     return np.array([_number(value, column.name) for value in column.to_list()])
@@ -246,7 +248,7 @@ def _number(value: Any, name: str) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise ValueError(
+        raise InputError(
             f"column {name!r} must hold numbers, as it did in fit, got {value!r}"
         ) from None
 

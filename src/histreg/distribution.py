@@ -20,6 +20,7 @@ from histreg._checks import (
     is_free_to_read,
 )
 from histreg.bins import Bins, as_float64, check_bins, entries, float64_on
+from histreg.errors import InputError
 from histreg.tails import Tail
 
 
@@ -69,7 +70,7 @@ class Histogram(Distribution):
     ) -> None:
         check_bins(bins)
         if (logits is None) == (probs is None):
-            raise ValueError(
+            raise InputError(
                 "give either logits or probs, got "
                 + ("neither" if logits is None else "both")
             )
@@ -217,7 +218,7 @@ class Histogram(Distribution):
         low, high = self._as_values("lower", lower), self._as_values("upper", upper)
         if is_free_to_read(low) and not bool((low <= high).all()):
             excess = (low - high).max().item()
-            raise ValueError(f"lower must not exceed upper, got it {excess:g} above")
+            raise InputError(f"lower must not exceed upper, got it {excess:g} above")
         below, tail = self._cdf_at_borders, self._tail_at_borders
         from_below = self._at(below, high) - self._at(below, low)
         from_above = self._at(tail, low) - self._at(tail, high)
@@ -264,7 +265,7 @@ class Histogram(Distribution):
         """
         q = self._as_values("value", value)
         if has_values(q) and not bool(((q >= 0) & (q <= 1)).all()):
-            raise ValueError(
+            raise InputError(
                 "value must be probability levels in [0, 1], "
                 f"got {q.min().item():g}..{q.max().item():g}"
             )
@@ -483,16 +484,16 @@ class Histogram(Distribution):
         tensor([0.2500, 0.7500])
         """
         if len(histograms) == 0:
-            raise ValueError("histograms must hold at least one, got none")
+            raise InputError("histograms must hold at least one, got none")
         first = histograms[0]
         for other in histograms[1:]:
             if other.bins != first.bins:
-                raise ValueError(
+                raise InputError(
                     f"histograms must share their bins, got {first.bins} "
                     f"and {other.bins}"
                 )
             if other.batch_shape != first.batch_shape:
-                raise ValueError(
+                raise InputError(
                     "histograms must share their batch shape, got "
                     f"{tuple(first.batch_shape)} and {tuple(other.batch_shape)}"
                 )
@@ -502,12 +503,12 @@ class Histogram(Distribution):
             return Histogram(first.bins, probs=probs, validate_args=False)
         shares = torch.as_tensor(weights, dtype=stacked.dtype, device=stacked.device)
         if shares.shape != (len(histograms),) or not bool((shares >= 0).all()):
-            raise ValueError(
+            raise InputError(
                 "weights must be one non-negative number per histogram, "
                 f"got {len(histograms)} histograms and weights={list(weights)}"
             )
         if not bool(shares.sum() > 0):
-            raise ValueError(f"weights must not all be zero, got {list(weights)}")
+            raise InputError(f"weights must not all be zero, got {list(weights)}")
         probs = (stacked * (shares / shares.sum())).sum(dim=-1)
         return Histogram(first.bins, probs=probs, validate_args=False)
 
@@ -586,10 +587,10 @@ class Histogram(Distribution):
         value = torch.as_tensor(value, dtype=float64_on(device), device=device)
         if is_free_to_read(value) and bool(value.isnan().any()):
             n_nan = int(value.isnan().sum())
-            raise ValueError(f"{name} must not be NaN, got {n_nan} of {value.numel()}")
+            raise InputError(f"{name} must not be NaN, got {n_nan} of {value.numel()}")
         sizes = zip(reversed(value.shape), reversed(self.batch_shape), strict=False)
         if not all(a == b or 1 in (a, b) for a, b in sizes):
-            raise ValueError(
+            raise InputError(
                 f"{name} must broadcast with the batch shape "
                 f"{tuple(self.batch_shape)}, got shape {tuple(value.shape)}"
             )
@@ -645,7 +646,7 @@ def _thirds(start: Tensor, end: Tensor) -> Tensor:
 def _parameter(name: str, values: Tensor, bins: Bins) -> Tensor:
     check_tensor(name, values)
     if values.dim() == 0 or values.shape[-1] != bins.n_bins:
-        raise ValueError(
+        raise InputError(
             f"{name} must have one entry per bin in the last dimension, "
             f"{bins.n_bins}, got shape {tuple(values.shape)}"
         )
@@ -660,14 +661,14 @@ def _checked_probs(probs: Tensor, validate_args: bool | None) -> Tensor:
     validate = Distribution._validate_args if validate_args is None else validate_args
     if validate and is_free_to_read(probs):
         if not bool((probs >= 0).all()):
-            raise ValueError(
+            raise InputError(
                 "probs must be non-negative and not NaN, "
                 f"got a smallest {probs.min().item():g}"
             )
         # A sum of half-precision numbers may be off by 1e-3; a mistake is off by more.
         if not bool(((total - 1).abs() <= 1e-2).all()):
             worst = total.flatten()[(total - 1).abs().argmax()].item()
-            raise ValueError(
+            raise InputError(
                 f"probs must sum to one in the last dimension, got a sum of {worst:g}"
             )
     return probs / total
@@ -677,7 +678,7 @@ def _checked_probs(probs: Tensor, validate_args: bool | None) -> Tensor:
 def _kl_of_histograms(p: Histogram, q: Histogram) -> Tensor:
     """Return KL(p || q) on the same bins; the widths cancel."""
     if p.bins != q.bins:
-        raise ValueError(
+        raise InputError(
             f"both histograms must have the same bins, got {p.bins} and {q.bins}"
         )
     terms = p.probs * (p.logits - q.logits)

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from histreg import metrics
 from histreg.distribution import Histogram
+from histreg.errors import InputError
 
 COVERAGE = 0.9
 SCORED_SHARE = 0.8  # of censored targets, beyond which few are left to judge by
@@ -34,7 +35,7 @@ def scores_of(model: Any, X: Any, y: NDArray[np.float64]) -> Scores:
     """Return the scores of a regressor with `predict_dist` and `predict_interval`."""
     distribution = model.predict_dist(X)
     if not isinstance(distribution, Histogram):
-        raise ValueError(f"one target can be scored, got {len(distribution)}")
+        raise InputError(f"one target can be scored, got {len(distribution)}")
     lower, upper = model.predict_interval(X, COVERAGE)
     return Scores(
         *_errors(model.predict(X), y),
@@ -148,7 +149,7 @@ def parts_of(
     seed : int
     """
     if not (0 <= test < 1 and 0 <= calibration < 1 and test + calibration < 1):
-        raise ValueError(
+        raise InputError(
             "the fractions of held-out and calibration rows must lie in [0, 1) and add "
             f"up to less than 1, got {test} and {calibration}"
         )
@@ -157,7 +158,7 @@ def parts_of(
     n_test, n_calibrate = round(test * n), round(calibration * n)
     n_learn = n - n_test - n_calibrate
     if n_learn < 1:
-        raise ValueError(f"the table must leave rows to learn from, got {n} rows")
+        raise InputError(f"the table must leave rows to learn from, got {n} rows")
     return Parts(
         order[:n_learn], order[n_learn : n_learn + n_calibrate], order[n - n_test :]
     )

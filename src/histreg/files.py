@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from histreg.errors import InputError, WriteError
+
+CANNOT_WRITE = {
+    errno.EACCES,
+    errno.EDQUOT,
+    errno.EFBIG,
+    errno.EISDIR,
+    errno.ENAMETOOLONG,
+    errno.ENOSPC,
+    errno.ENOTDIR,
+    errno.EPERM,
+    errno.EROFS,
+}
+"""What an operating system answers when a file may not be, or no longer is, written."""
 
 
 @contextmanager
@@ -16,13 +32,19 @@ def whole(path: Path) -> Iterator[Path]:
     It ends in the same name, so that what goes by the suffix still does.
     """
     if not path.parent.is_dir():
-        raise ValueError(f"{path} cannot be written: there is no folder {path.parent}")
+        raise InputError(f"{path} cannot be written: there is no folder {path.parent}")
     partial = path.with_name(f".{os.getpid()}.partial.{path.name}")
     try:
         yield partial
         with partial.open("rb") as file:
             os.fsync(file.fileno())
         partial.replace(path)
+    except OSError as error:
+        if error.errno not in CANNOT_WRITE or isinstance(error, WriteError):
+            raise
+        refusal = WriteError(f"{path} cannot be written: {error.strerror}")
+        refusal.errno = error.errno
+        raise refusal from error
     finally:
         partial.unlink(missing_ok=True)
 
@@ -36,11 +58,11 @@ def whole_folder(path: Path, *, is_ours: Callable[[Path], bool]) -> Iterator[Pat
     """
     path = path.absolute()
     if not path.parent.is_dir():
-        raise ValueError(f"{path} cannot be written: there is no folder {path.parent}")
+        raise InputError(f"{path} cannot be written: there is no folder {path.parent}")
     if path.exists() and not path.is_dir():
-        raise ValueError(f"{path} must be a folder, got a file")
+        raise InputError(f"{path} must be a folder, got a file")
     if path.exists() and any(path.iterdir()) and not is_ours(path):
-        raise ValueError(f"{path} has files that are not of this command; name another")
+        raise InputError(f"{path} has files that are not of this command; name another")
     partial = path.with_name(f".{os.getpid()}.partial.{path.name}")
     replaced = path.with_name(f".{os.getpid()}.replaced.{path.name}")
     partial.mkdir()

@@ -17,6 +17,7 @@ from histreg.bins import (
     restored_bins,
 )
 from histreg.distribution import Histogram
+from histreg.errors import InputError
 
 BEYOND = 0.005  # of the mass, beyond an old end when bins are exchanged
 MOST_MOVED = 0.25  # what that may add to a mean, in widths of the bins with mass
@@ -77,7 +78,7 @@ class HistogramHead(nn.Module):
         if n_targets is not None:
             check_count("n_targets", n_targets, at_least=1)
             if not isinstance(self.bins, Bins):
-                raise ValueError(
+                raise InputError(
                     "n_targets goes with one Bins that the targets share, got "
                     f"{n_targets=} and {len(self.bins)} Bins"
                 )
@@ -175,9 +176,9 @@ class HistogramHead(nn.Module):
             return
         each_new = (new,) if isinstance(new, Bins) else new
         if any(bins.has_tails for bins in (*self._each_bins, *each_new)):
-            raise ValueError(f"rebin needs bins without tails, got {self.bins}, {new}")
+            raise InputError(f"rebin needs bins without tails, got {self.bins}, {new}")
         if self.linear.bias is None:
-            raise ValueError(
+            raise InputError(
                 "rebin needs bias=True: a density beyond the old bins is no matter of "
                 "the features"
             )
@@ -195,7 +196,7 @@ class HistogramHead(nn.Module):
         uneven = [bins for bins in self._each_bins if not bins.is_uniform]
         if self.linear.bias is None:
             if uneven:
-                raise ValueError(
+                raise InputError(
                     "zero_init needs bias=True for bins of uneven widths: equal logits "
                     f"are no uniform density on {uneven[0]}"
                 )

@@ -40,6 +40,7 @@ from histreg.cross_entropy import (
     window_cross_entropy,
 )
 from histreg.distribution import Histogram
+from histreg.errors import InputError
 from histreg.targets import (
     OUT_OF_RANGE,
     OneBinWindows,
@@ -342,7 +343,7 @@ class HistogramLoss(nn.Module):
         check_choice("out_of_range", out_of_range, OUT_OF_RANGE)
         check_choice("reduction", reduction, REDUCTIONS)
         if (epsilon is not None) != (target == "uniform"):
-            raise ValueError(
+            raise InputError(
                 'epsilon goes with target="uniform" and only with it, '
                 f"got {target=} and {epsilon=}"
             )
@@ -350,7 +351,7 @@ class HistogramLoss(nn.Module):
         if target == "uniform":
             mixture_weight(self._each_bins[0], epsilon, None)
         if keeps_mean is not None and target in ("one_bin", "projected"):
-            raise ValueError(
+            raise InputError(
                 "keeps_mean goes with targets of several bins (of one alone, take "
                 f'"projected", which keeps its mean), got {target=}, {keeps_mean=}'
             )
@@ -412,7 +413,7 @@ class HistogramLoss(nn.Module):
         check_tensor("logits", logits)
         n_bins = self._each_bins[0].n_bins
         if logits.dim() == 0 or logits.shape[-1] != n_bins:
-            raise ValueError(
+            raise InputError(
                 f"logits must have {n_bins} entries in the last dimension, one per "
                 f"bin, got shape {tuple(logits.shape)}"
             )
@@ -427,7 +428,7 @@ class HistogramLoss(nn.Module):
             losses = self._losses(0, logits, y, censored)
         else:
             if logits.dim() < 2 or logits.shape[-2] != len(self.bins):
-                raise ValueError(
+                raise InputError(
                     f"logits must have shape (..., {len(self.bins)}, {n_bins}) for "
                     f"{len(self.bins)} targets, got shape {tuple(logits.shape)}"
                 )
@@ -561,7 +562,7 @@ class HistogramLoss(nn.Module):
         """Return the smoothing of each target, in the unit that it was given in."""
         given = [name for name in (sigma, sigma_in_bins) if name is not None]
         if len(given) > (self.target == "gaussian"):
-            raise ValueError(
+            raise InputError(
                 'give sigma or sigma_in_bins, one of them, for target="gaussian", and '
                 f"none for others, got target={self.target!r}, {sigma=}, "
                 f"{sigma_in_bins=}"
@@ -573,7 +574,7 @@ class HistogramLoss(nn.Module):
             each = as_float64(sigma).reshape(-1).tolist()
             each = each * n_targets if len(each) == 1 else each
             if len(each) != n_targets:
-                raise ValueError(
+                raise InputError(
                     f"sigma must be one number, or one per target ({n_targets}), "
                     f"got {sigma=}"
                 )
@@ -611,7 +612,7 @@ class HistogramLoss(nn.Module):
         bins = restored_bins(self.bins, state[..., :-2])
         sigmas = state[:, -2].tolist()
         if (self.target == "gaussian") == any(math.isnan(each) for each in sigmas):
-            raise ValueError(
+            raise InputError(
                 "the saved state must be of the same kind of target, got sigma="
                 f"{sigmas} for target={self.target!r}"
             )
@@ -676,7 +677,7 @@ def _mixture_of(parameters: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Return log weights, means and raw spreads, each (..., m)."""
     check_tensor("parameters", parameters)
     if parameters.dim() < 2 or parameters.shape[-2] != 3:
-        raise ValueError(
+        raise InputError(
             "parameters must have shape (..., 3, m): weights, means and spreads of m "
             f"components, got shape {tuple(parameters.shape)}"
         )

@@ -30,6 +30,7 @@ from histreg._checks import (
 )
 from histreg.bins import Bins, as_float64
 from histreg.distribution import Histogram
+from histreg.errors import InputError
 
 __all__ = [
     "SCORERS",
@@ -103,17 +104,17 @@ def censored_crps(
     tensor([0.3542, 0.0833, 0.8750], dtype=torch.float64)
     """
     if distribution.bins.has_tails:
-        raise ValueError(
+        raise InputError(
             f"censored_crps needs bins without tails, got {distribution.bins}"
         )
     y = as_float64(_observed(distribution, y))
     censored = _flags(censored, y)
     check_finite("y", y)
     if y.dim() != 1 or len(y) == 0:
-        raise ValueError(f"y must have shape (n,), n > 0, got shape {tuple(y.shape)}")
+        raise InputError(f"y must have shape (n,), n > 0, got shape {tuple(y.shape)}")
     last = y.max().item()
     if not horizon <= (last if censored[y == last].any() else math.inf):
-        raise ValueError(
+        raise InputError(
             f"horizon must not exceed the largest y, {last:g}, which is censored, "
             f"got horizon={horizon}"
         )
@@ -162,7 +163,7 @@ def concordance(
     check_finite("predicted", predicted)
     check_finite("y", y)
     if y.dim() != 1:
-        raise ValueError(f"y must have shape (n,), got shape {tuple(y.shape)}")
+        raise InputError(f"y must have shape (n,), got shape {tuple(y.shape)}")
     censored = (
         torch.zeros_like(y, dtype=torch.bool)
         if censored is None
@@ -175,7 +176,7 @@ def concordance(
     n_up_to = torch.bincount(group).cumsum(0)[group]
     n_pairs = (len(y) - n_up_to)[~censored].sum().item()
     if n_pairs == 0:
-        raise ValueError(
+        raise InputError(
             "concordance needs two y whose order is known, got none among "
             f"{len(y)}, {int(censored.sum())} of them censored"
         )

@@ -15,6 +15,7 @@ from safetensors.torch import load as tensors_from_bytes
 from safetensors.torch import save as bytes_of_tensors
 from torch import Tensor
 
+from histreg.errors import InputError
 from histreg.files import whole
 
 FORMAT = "histreg model"
@@ -25,7 +26,7 @@ DESCRIPTION = "model.json"
 def save(folder: Path, described: dict[str, Any], tensors: dict[str, Tensor]) -> None:
     """Write a model into a folder, made if missing; replace one that is there."""
     if folder.exists() and not folder.is_dir():
-        raise ValueError(f"path must be a folder to save a model in, got file {folder}")
+        raise InputError(f"path must be a folder to save a model in, got file {folder}")
     data = bytes_of_tensors(tensors)
     digest = hashlib.sha256(data).hexdigest()
     name = f"weights-{digest[:16]}.safetensors"
@@ -52,28 +53,28 @@ def load(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """Return the description and the tensors of a model, or refuse in one sentence."""
     path = folder / DESCRIPTION
     if not path.is_file():
-        raise ValueError(f"path must be a folder with a {DESCRIPTION}, got {folder}")
+        raise InputError(f"path must be a folder with a {DESCRIPTION}, got {folder}")
     try:
         described = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise ValueError(f"{path} is damaged: it is no JSON ({error})") from error
+        raise InputError(f"{path} is damaged: it is no JSON ({error})") from error
     if not isinstance(described, dict) or described.get("format") != FORMAT:
-        raise ValueError(f"{path} must describe a {FORMAT}, and does not")
+        raise InputError(f"{path} must describe a {FORMAT}, and does not")
     if described.get("version") != VERSION:
-        raise ValueError(
+        raise InputError(
             f"{path} must be of version {VERSION}, which this histreg reads, "
             f"got version {described.get('version')}"
         )
     if described.pop("checksum", None) != _checksum(described):
-        raise ValueError(f"{path} is damaged: its checksum is not that of its content")
+        raise InputError(f"{path} is damaged: its checksum is not that of its content")
     weights = folder / described["weights"]
     if not weights.is_file():
-        raise ValueError(
+        raise InputError(
             f"{path} is damaged: there is no file {described['weights']!r} beside it"
         )
     data = weights.read_bytes()
     if hashlib.sha256(data).hexdigest() != described["sha256"]:
-        raise ValueError(
+        raise InputError(
             f"{weights} is damaged: its checksum is not the one in {DESCRIPTION}"
         )
     return described, tensors_from_bytes(data)

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from histreg._checks import check_choice
 from histreg.bins import Bins
+from histreg.errors import InputError
 from histreg.heads import rebin_readout
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -377,7 +378,7 @@ def _n_features_of(module: nn.Module, n_inputs: int) -> int:
         with torch.no_grad():
             features = module(torch.zeros(2, n_inputs))
     except RuntimeError as error:
-        raise ValueError(
+        raise InputError(
             f"backbone must take rows of shape (n, {n_inputs}), the columns of this "
             f"table, but failed on zeros of shape (2, {n_inputs}): {error}"
         ) from error
@@ -385,7 +386,7 @@ def _n_features_of(module: nn.Module, n_inputs: int) -> int:
         module.train(was_training)
     shape = tuple(getattr(features, "shape", ()))
     if len(shape) != 2 or shape[0] != 2:
-        raise ValueError(
+        raise InputError(
             "backbone must return features of shape (n, h) for n rows, got shape "
             f"{shape} for 2 rows"
         )

@@ -20,6 +20,7 @@ from histreg import losses, targets
 from histreg._checks import check_choice
 from histreg.bins import Bins, as_float64
 from histreg.distribution import Histogram
+from histreg.errors import InputError, NoDistributionError
 
 TargetProbs = Callable[[Tensor, Bins], Tensor]
 """How y becomes a probability vector: (y (...), bins) -> (..., k)."""
@@ -104,7 +105,7 @@ class Objective(ABC):
 
         Objectives that are no likelihood have none, and refuse.
         """
-        raise ValueError(f'censored targets need loss="{ON_BOUNDS[0]}"')
+        raise InputError(f'censored targets need loss="{ON_BOUNDS[0]}"')
 
     @abstractmethod
     def mean(self, outputs: Tensor) -> Tensor:
@@ -115,7 +116,7 @@ class Objective(ABC):
 
         Objectives on one number have none, and refuse.
         """
-        raise AttributeError(
+        raise NoDistributionError(
             "a distribution needs a loss that predicts one, such as loss="
             '"histogram"; l2 and l1 predict one number'
         )

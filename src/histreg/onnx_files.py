@@ -15,6 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from histreg.columns import NumberScaling
+from histreg.errors import InputError
 from histreg.files import whole
 from histreg.model import Model
 from histreg.networks import Stack
@@ -35,14 +36,14 @@ class Exported(nn.Module):
     def __init__(self, model: Model, alpha: Sequence[float]) -> None:
         super().__init__()
         if not isinstance(model.objective, OnHistogram | OnNumber):
-            raise ValueError(
+            raise InputError(
                 "to_onnx needs a loss on bins or on one number, got "
                 f"{type(model.objective).__name__}"
             )
         if not (model.scaling.n_outputs or model.codes.n_codes):
-            raise ValueError("to_onnx needs a column that varies, got none")
+            raise InputError("to_onnx needs a column that varies, got none")
         if not all(0 <= level <= 1 for level in alpha):
-            raise ValueError(f"alpha must hold levels in [0, 1], got {list(alpha)}")
+            raise InputError(f"alpha must hold levels in [0, 1], got {list(alpha)}")
         self.is_histogram = isinstance(model.objective, OnHistogram)
         self.scaling: NumberScaling = model.scaling
         self.stack: Stack = model.sharp or model.network

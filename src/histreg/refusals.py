@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import functools
 import sys
+import traceback
 import warnings
 from collections.abc import Callable
 from typing import Any, NoReturn, ParamSpec
 
 import typer
 
+from histreg.errors import InputError
+
 P = ParamSpec("P")
-REFUSED, INTERRUPTED = 2, 130  # exit codes; the second is a shell's for Ctrl-C
+FAILED, REFUSED, INTERRUPTED = 1, 2, 130  # exit codes; the last is Ctrl-C's in a shell
+HOW_TO_REPORT = (
+    "this is a bug in histreg; please report it with the lines above, the command and "
+    "the output of `histreg --version`"
+)
 
 
 def refusing(command: Callable[P, None]) -> Callable[P, None]:
-    """Let a command refuse in one sentence, without a traceback."""
+    """Let a command refuse bad input in one sentence, without a traceback.
+
+    Any other error is a bug of ours: its traceback is printed, with a line on how to
+    report it.
+    """
 
     @functools.wraps(command)
     def refusing_command(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -28,8 +39,13 @@ def refusing(command: Callable[P, None]) -> Callable[P, None]:
             leave("stopped, nothing was written", INTERRUPTED)
         except BrokenPipeError:  # histreg predict ... | head
             sys.stderr.close()
-        except (ValueError, AttributeError, OSError) as error:
+        except InputError as error:
             leave(str(error), REFUSED)
+        except (typer.Exit, typer.Abort, typer.BadParameter):
+            raise
+        except Exception:
+            traceback.print_exc()
+            leave(HOW_TO_REPORT, FAILED)
 
     return refusing_command
 

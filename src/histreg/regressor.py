@@ -37,6 +37,7 @@ from histreg._checks import (
 from histreg.bins import Bins, as_float64, checked_bins, float64_on
 from histreg.columns import LabelCodes, NumberScaling, Table, kinds_of, read_frame
 from histreg.distribution import Histogram
+from histreg.errors import InputError
 from histreg.model import Model, n_outside, sample_of
 from histreg.networks import ACTIVATIONS, CopiedBody, Stack, TabularBody
 from histreg.objectives import (
@@ -307,7 +308,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             self._check_structure()
         data = self._read_training(X, y, sample_weight, censored, reset=not goes_on)
         if data.censored is not None and bool(data.censored.all(dim=0).any()):
-            raise ValueError(
+            raise InputError(
                 "censored must leave targets that are known, one at least in each "
                 f"column of y, got all {len(data.y)} of one censored"
             )
@@ -418,7 +419,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         y = y.reshape(len(y), -1)
         check_consistent_length(table.numbers, y)
         if y.shape[1] != self.n_outputs_:
-            raise ValueError(
+            raise InputError(
                 f"y must have {self.n_outputs_} columns, as in fit, got shape {y.shape}"
             )
         self.model_.calibrate(table, torch.tensor(y))
@@ -488,7 +489,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         """
         levels = np.atleast_1d(np.asarray(alpha, dtype=np.float64))
         if levels.ndim != 1 or not ((levels >= 0) & (levels <= 1)).all():
-            raise ValueError(f"alpha must hold levels in [0, 1], got {alpha=}")
+            raise InputError(f"alpha must hold levels in [0, 1], got {alpha=}")
         found = self._reading(
             X, lambda d, _: d.quantiles(levels.tolist()).movedim(0, -1)
         )
@@ -539,12 +540,12 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         limits = np.atleast_1d(np.asarray(threshold, dtype=float))
         if limits.shape not in ((1,), (self.n_outputs_,)):
-            raise ValueError(
+            raise InputError(
                 "threshold must be one number, or one for each of the "
                 f"{self.n_outputs_} targets, got shape {limits.shape}"
             )
         if np.isnan(limits).any():
-            raise ValueError(f"threshold must not be NaN, got {threshold=}")
+            raise InputError(f"threshold must not be NaN, got {threshold=}")
         limits = np.broadcast_to(limits, (self.n_outputs_,))
         return self._reading(X, lambda d, i: d.prob(float(limits[i]), math.inf))
 
@@ -620,7 +621,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         """
         described, tensors = model_files.load(Path(path))
         if described["has_backbone"] != (backbone is not None):
-            raise ValueError(
+            raise InputError(
                 "backbone must be given for a model that was fitted with one, and for "
                 f"no other, got backbone={backbone!r}"
             )
@@ -638,7 +639,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                 objective_for=model._objective,
             ).to(model._device())
         except RuntimeError as error:
-            raise ValueError(
+            raise InputError(
                 "backbone must have the shape of the one that was saved, got "
                 f"{type(backbone).__name__}"
             ) from error
@@ -705,7 +706,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             checked_bins(self.bins)
         self._tails()
         if self.bins_grow not in (True, False, "auto"):
-            raise ValueError(
+            raise InputError(
                 "bins_grow must be True, False or 'auto', "
                 f"got bins_grow={self.bins_grow!r}"
             )
@@ -730,9 +731,9 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         if self.callback is not None and not callable(self.callback):
             raise TypeError(f"callback must be callable, got {self.callback!r}")
         if not 0 <= self.dropout < 1:
-            raise ValueError(f"dropout must lie in [0, 1), got dropout={self.dropout}")
+            raise InputError(f"dropout must lie in [0, 1), got dropout={self.dropout}")
         if not 0 <= self.weight_decay < math.inf:
-            raise ValueError(
+            raise InputError(
                 "weight_decay must be finite and not negative, "
                 f"got weight_decay={self.weight_decay}"
             )
@@ -742,7 +743,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         for name, fitted in self._structure.items():
             now = getattr(self, name)
             if now is not fitted and now != fitted:
-                raise ValueError(
+                raise InputError(
                     f"{name} must stay as it was to go on training, {fitted!r}, "
                     f"got {name}={now!r}"
                 )
@@ -751,7 +752,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         self, X: Any, y: Any, sample_weight: Any, censored: Any, *, reset: bool
     ) -> _Training:
         if y is None:
-            raise ValueError(
+            raise InputError(
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None"
             )
@@ -760,7 +761,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         is_flat, y = y.ndim == 1, y.reshape(len(y), -1)
         check_consistent_length(table.numbers, y)
         if not reset and y.shape[1] != self.n_outputs_:
-            raise ValueError(
+            raise InputError(
                 f"y must have {self.n_outputs_} columns, as before, got shape {y.shape}"
             )
         weight = _check_sample_weight(sample_weight, table.numbers, dtype=np.float64)
@@ -782,23 +783,23 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         if censored is None:
             return None
         if self.loss not in ON_BOUNDS:
-            raise ValueError(
+            raise InputError(
                 f"censored needs loss={ON_BOUNDS[0]!r}, which knows what to do with a "
                 f"lower bound, got loss={self.loss!r}"
             )
         if self._tails() != ("clip", "clip"):
-            raise ValueError(
+            raise InputError(
                 "tails are fitted to targets that are known, and lower bounds would "
                 f"make them too short, got tails={self.tails!r} and censored targets"
             )
         flags = np.asarray(censored)
         shape = y.shape[:1] if is_flat else y.shape
         if flags.shape != shape:
-            raise ValueError(
+            raise InputError(
                 f"censored must have shape {shape} like y, got shape {flags.shape}"
             )
         if flags.dtype != np.bool_:
-            raise ValueError(
+            raise InputError(
                 "censored must hold bool, True where y is a lower bound, got values "
                 f"of type {flags.dtype}"
             )
@@ -824,7 +825,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             )
             return table, kinds
         if not reset and "label" in self.model_.kinds:
-            raise ValueError(
+            raise InputError(
                 "X must be a data frame, as in fit, whose labels are text or "
                 f"categories, got {type(X).__name__}"
             )
@@ -837,7 +838,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     def _checked_y(self, y: Any) -> NDArray[np.float64]:  # (n,) or (n, m)
         dtype = getattr(y, "dtype", None)
         if getattr(dtype, "kind", None) in ("m", "M"):
-            raise ValueError(f"y must hold numbers, got values of type {dtype}")
+            raise InputError(f"y must hold numbers, got values of type {dtype}")
         return check_array(
             y, dtype=np.float64, ensure_2d=False, input_name="y", estimator=self
         )
@@ -882,7 +883,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         given = checked_bins(self.bins)
         each = (given,) * n_targets if isinstance(given, Bins) else given
         if len(each) != n_targets:
-            raise ValueError(
+            raise InputError(
                 f"bins must be one Bins, or one for each of the {n_targets} columns of "
                 f"y, got {len(each)}"
             )
@@ -893,17 +894,17 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         if tails == ("clip", "clip"):
             return tails
         if self.y_range is not None:
-            raise ValueError(
+            raise InputError(
                 "tails go beyond a range that is not known, got "
                 f"tails={self.tails!r} and y_range={self.y_range!r}"
             )
         if not isinstance(self.bins, str):
-            raise ValueError(
+            raise InputError(
                 "tails are fitted to bins that are laid, bins that are given have "
                 f"their own, got tails={self.tails!r} and bins={self.bins!r}"
             )
         if self.bins_grow is True:
-            raise ValueError(
+            raise InputError(
                 "tails reach as far as y may, so that bins with them do not grow, got "
                 f"tails={self.tails!r} and bins_grow=True"
             )
@@ -915,12 +916,12 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             return list(y.T)
         pairs = np.atleast_2d(np.asarray(self.y_range, dtype=np.float64))
         if pairs.ndim != 2 or pairs.shape[1] != 2 or len(pairs) not in (1, y.shape[1]):
-            raise ValueError(
+            raise InputError(
                 "y_range must be a pair (low, high), or one for each of the "
                 f"{y.shape[1]} columns of y, got y_range={self.y_range!r}"
             )
         if not (np.isfinite(pairs).all() and (pairs[:, 0] < pairs[:, 1]).all()):
-            raise ValueError(
+            raise InputError(
                 "y_range must have low below high, both finite, "
                 f"got y_range={self.y_range!r}"
             )
@@ -990,7 +991,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         try:
             return torch.empty(0, device=self.device).device
         except (RuntimeError, AssertionError, TypeError) as error:
-            raise ValueError(
+            raise InputError(
                 "device must be one that this PyTorch has, or 'auto', "
                 f"got device={self.device!r}"
             ) from error
@@ -1157,7 +1158,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         for name in ("backbone", "callback", "bins", "device"):
             del options[name]
         if callable(options["target"]):
-            raise ValueError(
+            raise InputError(
                 "save needs a target with a name; a callable one is code, which is "
                 f"not saved, got target={options['target']!r}"
             )

@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from histreg._checks import check_choice
+from histreg.errors import InputError
 
 __all__: list[str] = []  # the names above, for `Bins.of`
 
@@ -67,7 +68,7 @@ def spacing_of(name: str, y: Array) -> Spacing:
         )
     if name == "log":
         if not y.min() > 0:
-            raise ValueError(
+            raise InputError(
                 'the spacing "log" needs positive targets ("symlog" takes any), got a '
                 f"smallest {y.min():g}"
             )

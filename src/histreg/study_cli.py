@@ -21,6 +21,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
 from histreg._checks import check_choice, check_count
+from histreg.errors import InputError
 from histreg.files import whole
 from histreg.refusals import INTERRUPTED, leave, refusing
 from histreg.study import runner
@@ -160,7 +161,7 @@ def run(
     n_jobs = (os.cpu_count() or 1) if jobs is None else jobs
     check_count("--jobs", n_jobs, at_least=1)
     if data_dir is not None and not data_dir.is_dir():
-        raise ValueError(f"--data-dir must be a folder, got {data_dir}")
+        raise InputError(f"--data-dir must be a folder, got {data_dir}")
     stacks = runner.plan(runs, records)
     console = Console()
     n_missing = sum(map(len, stacks))
@@ -282,7 +283,7 @@ def collect(
     _import(modules)
     records = Store(store)
     if out is not None and out.exists() and not out.is_dir():
-        raise ValueError(f"--out must be a folder, got file {out}")
+        raise InputError(f"--out must be a folder, got file {out}")
     each = {n: _runs([n], datasets, methods, models, seeds, epochs) for n in names}
     for name, runs in each.items():
         path, n = records.collect(name, runs, into=out)
@@ -330,7 +331,7 @@ def table(
         check_paired(name, _listed(metrics))
     records = Store(store).records(runs)
     if not records:
-        raise ValueError(
+        raise InputError(
             f"the table {name} must have records, got none yet in {store}; "
             f"`histreg study run {name}` computes them, --store names another folder"
         )
@@ -410,7 +411,7 @@ def figure(
 
     _import(modules)
     if out.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise ValueError(f"--out must be named .png, .svg or .pdf, got {out}")
+        raise InputError(f"--out must be named .png, .svg or .pdf, got {out}")
     runs = _runs([name], datasets, methods, models, seeds, epochs)
     records = Store(store).records(runs)
     _tell_missing(len(runs) - len(records), name)
@@ -491,11 +492,11 @@ def _runs(
         absent = [str(each) for each in wanted if each not in there]
         # A name that none has would be left out without a word.
         if absent and there != {None}:
-            raise ValueError(f"no run of {told} has the {facet} {', '.join(absent)}")
+            raise InputError(f"no run of {told} has the {facet} {', '.join(absent)}")
     if models is not None and not any(run.facet("architecture") for run in found):
-        raise ValueError(f"--models must be for forecasts, {told} has none of them")
+        raise InputError(f"--models must be for forecasts, {told} has none of them")
     if epochs is not None and not any(hasattr(run, "epochs") for run in found):
-        raise ValueError(
+        raise InputError(
             f"--epochs must be for networks trained in epochs, {told} has none of them"
         )
     return tuple(found)
@@ -504,7 +505,7 @@ def _runs(
 def _listed(given: str | None, option: str = "") -> list[str]:
     names = [name.strip() for name in (given or "").split(",") if name.strip()]
     if option and given is not None and not names:
-        raise ValueError(f"{option} must name something, got nothing")
+        raise InputError(f"{option} must name something, got nothing")
     return names
 
 
@@ -527,7 +528,7 @@ def _numbers(given: str | None) -> list[int]:
         first, dash, last = part.partition("-")
         is_range = first.isdigit() and (last.isdigit() if dash else True)
         if not is_range or int(last or first) < int(first):
-            raise ValueError(f"--seeds must be numbers such as 1,2 or 1-5, got {given}")
+            raise InputError(f"--seeds must be numbers such as 1,2 or 1-5, got {given}")
         numbers += range(int(first), int(last or first) + 1)
     return numbers
 
@@ -540,7 +541,7 @@ def _import(modules: list[str] | None) -> None:
         try:
             importlib.import_module(name)
         except ModuleNotFoundError as error:
-            raise ValueError(
+            raise InputError(
                 f"--import must name a module, got {name}: {error}"
             ) from error
 

@@ -15,6 +15,7 @@ from typing import IO
 
 import pandas as pd
 
+from histreg.errors import InputError
 from histreg.files import whole
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
@@ -36,16 +37,16 @@ def read(path: Path) -> pd.DataFrame:
     """
     kind = _kind_of(path)
     if not path.is_file():
-        raise ValueError(f"there is no file {path}")
+        raise InputError(f"there is no file {path}")
     try:
         table = pd.read_parquet(path) if kind == ".parquet" else _read_text(path, kind)
     except pd.errors.EmptyDataError:
-        raise ValueError(f"{path} is empty") from None
+        raise InputError(f"{path} is empty") from None
     except (OSError, EOFError, ValueError, pd.errors.ParserWarning) as error:
         first_line = str(error).strip().splitlines()[0]
-        raise ValueError(f"{path} cannot be read as {kind}: {first_line}") from error
+        raise InputError(f"{path} cannot be read as {kind}: {first_line}") from error
     if table.empty:
-        raise ValueError(f"{path} must hold at least one row and one column, got none")
+        raise InputError(f"{path} must hold at least one row and one column, got none")
     table.columns = table.columns.map(str)
     return table
 
@@ -101,7 +102,7 @@ def check_writable(path: Path) -> None:
     """Raise, before any work is done, if a table cannot be written to this path."""
     _kind_of(path)
     if not path.parent.is_dir():
-        raise ValueError(f"{path} cannot be written: there is no folder {path.parent}")
+        raise InputError(f"{path} cannot be written: there is no folder {path.parent}")
 
 
 def _kind_of(path: Path) -> str:
@@ -110,7 +111,7 @@ def _kind_of(path: Path) -> str:
         suffixes.pop()
     kind = suffixes[-1] if suffixes else ""
     if kind not in (*SEPARATORS, ".parquet"):
-        raise ValueError(
+        raise InputError(
             f"{path} must be named .csv, .tsv or .parquet (the first two also .gz)"
         )
     return kind
@@ -125,7 +126,7 @@ def _read_text(path: Path, kind: str) -> pd.DataFrame:
     names = next(csv.reader([header], delimiter=separator), [])
     twice = [name for name in names if names.count(name) > 1]
     if twice:
-        raise ValueError(f"it must name each column once, got {twice[0]!r} twice")
+        raise InputError(f"it must name each column once, got {twice[0]!r} twice")
     with warnings.catch_warnings():
         # Rows longer than the first line would be cut, with a warning.
         warnings.simplefilter("error", pd.errors.ParserWarning)

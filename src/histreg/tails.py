@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from histreg._checks import check_choice, check_positive
+from histreg.errors import InputError
 
 __all__ = ["Tail"]
 
@@ -52,7 +53,7 @@ class Tail:
     def __post_init__(self) -> None:
         check_positive("scale", self.scale)
         if not 0 <= self.shape < 1:
-            raise ValueError(
+            raise InputError(
                 "shape must lie in [0, 1), where a tail has a mean and no end, "
                 f"got shape={self.shape}"
             )
@@ -79,7 +80,7 @@ class Tail:
         if shape <= 0:
             return cls(mean)
         if shape >= 1:
-            raise ValueError(
+            raise InputError(
                 'tails="gpd" must have a mean, got a shape of '
                 f"{shape:.2f} (1 or more has none) for {len(distances)} targets; "
                 "bins even in the logarithm or in quantiles need no tail"
@@ -138,7 +139,7 @@ def checked_kinds(tails: str | Sequence[str]) -> tuple[str, str]:
     """Return the kinds of the lower and the upper tail, given as one or as a pair."""
     pair = (tails, tails) if isinstance(tails, str) else tails
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-        raise ValueError(f"tails must be a name or a pair of names, got {tails!r}")
+        raise InputError(f"tails must be a name or a pair of names, got {tails!r}")
     for kind in pair:
         check_choice("tails", kind, KINDS)
     return pair[0], pair[1]
@@ -164,7 +165,7 @@ def tails_of(
     if kinds == ("clip", "clip"):
         return None, None
     if len(y) < 4 * FEWEST:
-        raise ValueError(
+        raise InputError(
             f"tails must be fitted to at least {4 * FEWEST} targets, got {len(y)}"
         )
     n_beyond = max(FEWEST, math.ceil(SHARE * len(y)))

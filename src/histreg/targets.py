@@ -41,6 +41,7 @@ from histreg._checks import (
     is_free_to_read,
 )
 from histreg.bins import Bins, check_bins, entries, float64_on
+from histreg.errors import InputError
 
 __all__ = ["from_cdf", "gaussian", "one_bin", "projected", "uniform", "with_mean"]
 
@@ -116,13 +117,13 @@ def gaussian(
     elif sigma_in_bins is not None and sigma is None:
         size, name = sigma_in_bins, "sigma_in_bins"
     else:
-        raise ValueError(
+        raise InputError(
             f"give either sigma or sigma_in_bins, got {sigma=} and {sigma_in_bins=}"
         )
     if isinstance(size, Tensor):
         _check_positive_everywhere(name, size)
         if torch.broadcast_shapes(size.shape, y.shape) != y.shape:
-            raise ValueError(
+            raise InputError(
                 f"{name} must broadcast to the shape of y, {tuple(y.shape)}, "
                 f"got shape {tuple(size.shape)}"
             )
@@ -365,14 +366,14 @@ def from_cdf(cdf: Callable[[Tensor], Tensor], bins: Bins, *, like: Tensor) -> Te
     borders = bins.borders.to(like.device, float64_on(like.device))
     at_borders = cdf(borders)  # (..., k + 1)
     if at_borders.shape[-1] != bins.n_bins + 1:
-        raise ValueError(
+        raise InputError(
             f"cdf must return one value per border, {bins.n_bins + 1} in the last "
             f"dimension, got shape {tuple(at_borders.shape)}"
         )
     at_borders = at_borders.to(borders.dtype)
     if is_free_to_read(at_borders) and not bool((at_borders.diff(dim=-1) >= 0).all()):
         worst = at_borders.diff(dim=-1).min().item()
-        raise ValueError(
+        raise InputError(
             f"cdf must not decrease between borders, got a step of {worst}"
         )
     mass = at_borders[..., -1:] - at_borders[..., :1]  # (..., 1)
@@ -387,21 +388,21 @@ def mixture_weight(
 ) -> float:
     """Return the weight of the uniform part from either way of giving it."""
     if (epsilon is None) == (epsilon_per_bin is None):
-        raise ValueError(
+        raise InputError(
             "give either epsilon or epsilon_per_bin, "
             f"got {epsilon=} and {epsilon_per_bin=}"
         )
     if epsilon_per_bin is not None:
         most = 1 / (bins.n_bins - 1)
         if not 0 <= epsilon_per_bin <= most:
-            raise ValueError(
+            raise InputError(
                 f"epsilon_per_bin must lie in [0, {most:.6g}], 1 over the other bins "
                 f"(beyond it a probability is negative), got {epsilon_per_bin=}"
             )
         # p_on = 1 - (k - 1) e and p_off = e are the mixture of weight k e.
         return epsilon_per_bin * bins.n_bins
     if epsilon is None or not 0 <= epsilon <= 1:
-        raise ValueError(f"epsilon must lie in [0, 1], got {epsilon=}")
+        raise InputError(f"epsilon must lie in [0, 1], got {epsilon=}")
     return epsilon
 
 
@@ -664,7 +665,7 @@ def _result_dtype(y: Tensor) -> torch.dtype:
 def _check_positive_everywhere(name: str, values: Tensor) -> None:
     check_finite(name, values)
     if is_free_to_read(values) and not bool((values > 0).all()):
-        raise ValueError(
+        raise InputError(
             f"{name} must be positive everywhere, got a smallest {values.min().item()}"
         )
 
@@ -688,7 +689,7 @@ def placed(y: Tensor, bins: Bins, out_of_range: str) -> Tensor:
     if out_of_range == "error" and has_values(y):
         outside = (y < bins.lowest) | (y > bins.highest)
         if outside.any():
-            raise ValueError(
+            raise InputError(
                 f"y must lie within the bins [{bins.lowest:g}, {bins.highest:g}], got "
                 f"{int(outside.sum())} of {y.numel()} outside, "
                 f"the first {y[outside].flatten()[0].item():g}"

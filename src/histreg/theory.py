@@ -26,6 +26,7 @@ from histreg._checks import (
 )
 from histreg.bins import Bins, as_float64, check_bins
 from histreg.distribution import Histogram
+from histreg.errors import InputError
 
 __all__ = [
     "Explanation",
@@ -81,7 +82,7 @@ def discretization_bias(
     check_choice("series", series, ("auto", "cdf", "fourier"))
     delta = as_float64(offset) / width  # in widths, as all below
     if not bool((delta.abs() <= 0.5 * (1 + 1e-12)).all()):
-        raise ValueError(
+        raise InputError(
             "offset must lie within half a width of zero, "
             f"got up to {delta.abs().max().item():g} widths"
         )
@@ -124,7 +125,7 @@ def truncation_bias(
     check_positive("sigma", sigma)
     y = as_float64(y)
     if not bool(((y >= low) & (y <= high)).all()):
-        raise ValueError(
+        raise InputError(
             f"y must lie within [{low:g}, {high:g}], "
             f"got {y.min().item():g}..{y.max().item():g}"
         )
@@ -251,10 +252,10 @@ def prediction_bound(
     kl = as_float64(kl)
     # The difference of two float32 losses may come out a little below zero.
     if not bool((kl >= -1e-5).all()):
-        raise ValueError(f"kl must not be negative, got {kl.min().item():g}")
+        raise InputError(f"kl must not be negative, got {kl.min().item():g}")
     kl = kl.clamp(min=0)
     if not low < high:
-        raise ValueError(f"low must be below high, got {low=}, {high=}")
+        raise InputError(f"low must be below high, got {low=}, {high=}")
     length = high - low if shift_invariant else 2 * max(abs(low), abs(high))
     # Not length ** 2, which raises where the product is infinite.
     return length * length * torch.minimum(kl / 2, -torch.expm1(-kl))
@@ -401,7 +402,7 @@ def explain(
         check_positive("sigma_in_bins", sigma_in_bins)
         sigma = sigma_in_bins * bins.width if bins.is_uniform else None
     else:
-        raise ValueError(
+        raise InputError(
             f"give either sigma or sigma_in_bins, got {sigma=} and {sigma_in_bins=}"
         )
     y = as_float64(y).flatten()

@@ -8,6 +8,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from histreg.errors import InputError
 from histreg.report.figures import BLUE, ORANGE
 from histreg.report.panels import BLACK, add_legend, panels
 from histreg.study.forecasts import ForecastRun
@@ -36,7 +37,7 @@ def forecasts(records: Sequence[Record]) -> Figure:
             place = (f"{run.dataset}, {run.architecture}", ", ".join(run.changes))
             by_place.setdefault(place, {})[run.method.name] = record
     if not by_place:
-        raise ValueError("a figure of forecasts must have runs of seed 1, got none yet")
+        raise InputError("a figure of forecasts must have runs of seed 1, got none yet")
     n_windows = max(
         len(each.outcome.curves["forecasts"])
         for found in by_place.values()

@@ -12,6 +12,7 @@ import numpy as np
 
 from histreg import metrics
 from histreg.distribution import Histogram
+from histreg.errors import InputError
 from histreg.evaluation import Scores, scores_of, shown_number
 from histreg.files import whole
 from histreg.report import figures
@@ -40,7 +41,7 @@ class Evidence:
         """Collect the predictions of a `HistogramRegressor` with one target."""
         distribution = model.predict_dist(X)
         if not isinstance(distribution, Histogram):
-            raise ValueError("the page is of a model with one target, got several")
+            raise InputError("the page is of a model with one target, got several")
         as_predicted = [distribution.interval(level) for level in LEVELS]
         coverage = {"as predicted": _shares(as_predicted, y)}
         if model.model_.calibration is not None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any
 
+from histreg.errors import InputError
 from histreg.report.error_tables import (
     SENSITIVITY,
     TRAINING,
@@ -72,12 +73,12 @@ class Pairing:
 def check_paired(name: str, asked: Sequence[str] = ()) -> None:
     """Refuse an experiment that has nothing to pair, or not the metrics asked for."""
     if name not in PAIRINGS:
-        raise ValueError(
+        raise InputError(
             f"--paired must be for one of {', '.join(PAIRINGS)}, got {name}"
         )
     own = PAIRINGS[name].metrics
     if own and asked:
-        raise ValueError(
+        raise InputError(
             f"--metrics must not be given for {name} --paired, which compares "
             f"{', '.join(own)}"
         )

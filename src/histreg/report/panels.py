@@ -15,6 +15,7 @@ from matplotlib.textpath import TextPath
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import Bbox
 
+from histreg.errors import InputError
 from histreg.report.figures import BLUE, ORANGE
 from histreg.study.statistics import Setting
 
@@ -146,5 +147,5 @@ def datasets_of(settings: Sequence[Setting]) -> list[str]:
     """Return the data sets, of which there must be one."""
     names = list(dict.fromkeys(each.dataset for each in settings))
     if not names:
-        raise ValueError("a figure of errors must have finite runs, got none yet")
+        raise InputError("a figure of errors must have finite runs, got none yet")
     return names

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from histreg.errors import InputError
 from histreg.report.figures import BLUE, GREY, ORANGE
 from histreg.report.panels import (
     PURPLE,
@@ -105,7 +106,7 @@ def snapshots(records: Sequence[Record]) -> Figure:
     """Return the histograms predicted for some rows, of a few epochs each."""
     found = [each for each in records if "test snapshots" in each.outcome.curves]
     if not found:
-        raise ValueError("a figure of histograms must have finite runs, got none yet")
+        raise InputError("a figure of histograms must have finite runs, got none yet")
     run, curves = found[0].run, found[0].outcome.curves
     assert isinstance(run, TabularRun)
     assert isinstance(run.method, HistogramLossMethod)

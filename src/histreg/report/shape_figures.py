@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator
 
+from histreg.errors import InputError
 from histreg.report.figures import BLUE, GREY, ORANGE
 from histreg.report.panels import BLACK, GREEN, PURPLE, add_legend, panels, set_log
 from histreg.study.catalogue import HEAVY
@@ -39,7 +40,7 @@ def shapes(records: Sequence[Record]) -> Figure:
         name for name in scores.tables if scores.values(name, UNIFORM, CRPS).keys()
     ]
     if not tables:
-        raise ValueError(
+        raise InputError(
             f"a figure of shapes must have a table with {UNIFORM}, got none yet"
         )
     groups = {

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from matplotlib.figure import Figure
 
 from histreg._checks import check_choice
+from histreg.errors import InputError
 from histreg.report import (
     error_figures,
     forecast_figures,
@@ -31,7 +32,7 @@ def figure_of(name: str, records: Sequence[Record]) -> Figure:
     """
     check_choice("figure", name, EXPERIMENTS)
     if not records:
-        raise ValueError(f"the figure {name} must have records, got none yet")
+        raise InputError(f"the figure {name} must have records, got none yet")
     return FIGURES.get(name, error_figures.all_settings)(records)
 
 

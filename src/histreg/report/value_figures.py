@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import StrMethodFormatter
 
+from histreg.errors import InputError
 from histreg.report.figures import BLUE, GREY, ORANGE
 from histreg.report.panels import BLACK, add_legend, name_points, panels, set_log
 from histreg.report.value_tables import ERRORS, in_paper
@@ -70,7 +71,7 @@ def values(records: Sequence[Record]) -> Figure:
     """
     pairs = value_pairs(records)
     if not pairs:
-        raise ValueError(
+        raise InputError(
             "a figure of values must have a game with both losses, got none yet"
         )
     known = [each for each in pairs if in_paper(each) is not None]

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from histreg.errors import InputError
 from histreg.study.datasets import Game
 
 Frame = npt.NDArray[np.uint8]
@@ -45,7 +46,7 @@ class Arcade:
             import cv2
             from ale_py import roms
         except ImportError as error:
-            raise ValueError(
+            raise InputError(
                 f"replaying {game.title} needs ale-py and OpenCV, "
                 f"pip install 'histreg[atari]': {error}"
             ) from error

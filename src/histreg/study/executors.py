@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 from histreg._checks import check_count
+from histreg.errors import InputError
 
 DASK_PATIENCE = "10s"  # for a scheduler to answer
 
@@ -160,7 +161,7 @@ class DaskCluster(Pool):
         try:
             from distributed import Client, KilledWorker, LocalCluster
         except ModuleNotFoundError as error:
-            raise ValueError(
+            raise InputError(
                 f"a Dask executor needs {error.name}: pip install 'histreg[dask]'"
             ) from error
         self._lost: type[BaseException] = KilledWorker
@@ -174,7 +175,7 @@ class DaskCluster(Pool):
         try:
             self._client = Client(address, timeout=DASK_PATIENCE, set_as_default=False)
         except OSError as error:
-            raise ValueError(
+            raise InputError(
                 f"--executor must name a Dask scheduler, found none at {address}"
             ) from error
         self._executor = self._client.get_executor(pure=False)
@@ -219,7 +220,7 @@ def pool_of(executor: str | None, jobs: int) -> Pool:
         return DaskCluster(n_workers=jobs)
     if executor is not None and executor.startswith("dask://"):
         return DaskCluster("tcp://" + executor.removeprefix("dask://"))
-    raise ValueError(
+    raise InputError(
         "--executor must be processes, in-process, dask or dask://host:port, got "
         f"{executor}"
     )

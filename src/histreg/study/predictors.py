@@ -18,6 +18,7 @@ import torch
 
 from histreg import spacings
 from histreg.distribution import Histogram
+from histreg.errors import InputError
 from histreg.evaluation import normal_crps
 from histreg.study.datasets.source import Floats
 
@@ -255,7 +256,7 @@ def _installed(package: str) -> Any:
     try:
         return import_module(package)
     except ImportError as error:
-        raise ValueError(
+        raise InputError(
             f"{package} must be installed, pip install 'histreg[peers]': {error}"
         ) from error
 

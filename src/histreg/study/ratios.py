@@ -9,6 +9,7 @@ from functools import cached_property
 
 from scipy import stats
 
+from histreg.errors import InputError
 from histreg.study.methods import L2, HLGauss
 from histreg.study.runs import Record
 from histreg.study.statistics import (
@@ -43,7 +44,7 @@ def log_ratio(a: Mapping[int, float], b: Mapping[int, float]) -> float:
     """
     common = sorted(a.keys() & b.keys())
     if not all(a[seed] > 0 and b[seed] > 0 for seed in common):
-        raise ValueError(f"errors must be positive to have a ratio, got {a} and {b}")
+        raise InputError(f"errors must be positive to have a ratio, got {a} and {b}")
     logs = [math.log(a[seed] / b[seed]) for seed in common]
     return math.fsum(logs) / len(logs) if logs else math.nan
 

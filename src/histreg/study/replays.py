@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from filelock import FileLock, Timeout
 
+from histreg.errors import InputError
 from histreg.files import whole
 from histreg.study.datasets import Actions, Game
 from histreg.study.datasets.atari import RESETS
@@ -33,7 +34,7 @@ GLANCE_S = 0.5  # between two looks whether another process is done
 FRAMES_A_REPORT = 500
 
 
-class OutOfStepError(ValueError):
+class OutOfStepError(InputError):
     """The replay does not do what the file says."""
 
 
@@ -206,7 +207,7 @@ def forget(folder: Path | None = None, *, but: int = 0) -> None:
 def _folder() -> Path:
     cache = cache_folder()
     if cache is None:
-        raise ValueError("replays need a cache: pip install 'histreg[atari]'")
+        raise InputError("replays need a cache: pip install 'histreg[atari]'")
     folder = cache / "replays"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
@@ -240,7 +241,7 @@ def _make_room(folder: Path, n_bytes: int, game: Game) -> None:
     forget(folder, but=N_KEPT - 1)
     free = shutil.disk_usage(folder).free
     if free < 1.05 * n_bytes:
-        raise ValueError(
+        raise InputError(
             f"the frames of {game.title} need {n_bytes / 1e9:.1f} GB in {folder}, "
             f"which has {free / 1e9:.1f} GB: HISTREG_CACHE may name another folder"
         )

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import torch
 
+from histreg.errors import InputError
 from histreg.study.environment import environment
 from histreg.study.executors import Pool, WorkerLostError, is_stopping
 from histreg.study.runs import Record, Run
@@ -224,7 +225,7 @@ def run(
             and not store.is_claimed(run)
         ]
         if any(run.key in shift.finished for run in todo):
-            raise ValueError(
+            raise InputError(
                 f"workers must write to the same store as this command, {store.root}, "
                 "but what they finished is not in it"
             )

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, ClassVar, Protocol
 
+from histreg.errors import InputError
 from histreg.study.methods import Method
 from histreg.study.trainer import Checkpoint
 
@@ -181,7 +182,7 @@ class Record:
     def from_json(cls, found: Mapping[str, Any], run: Run) -> Record:
         """Return the record of a run that is known."""
         if found.get("format", 0) > FORMAT:
-            raise ValueError(
+            raise InputError(
                 f"the record of {run.label} must be of format {FORMAT} or older, got "
                 f"{found['format']}: it was written by a newer histreg"
             )

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from histreg._checks import check_choice
+from histreg.errors import InputError
 from histreg.study.replays import Replay
 
 GAMMA = 0.98
@@ -130,14 +131,14 @@ def parts_of(title: str, replay: Replay, target: str = "arrival") -> Parts:
     sizes = {part: sum(len(places[i]) for i in which) for part, which in chosen.items()}
     for part, size in sizes.items():
         if not size:
-            raise ValueError(
+            raise InputError(
                 f"the file of {title} must have episodes for training and test, but of "
                 f"its {n} none with known returns is left to {part}"
             )
     every = returns[np.concatenate(places)]
     low, high = float(every.min()), float(every.max())
     if low == high:
-        raise ValueError(
+        raise InputError(
             f"the file of {title} must have rewards, but all returns are {low:g}"
         )
     frames = torch.from_numpy(replay.frames)

@@ -36,6 +36,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from histreg.errors import InputError
 from histreg.files import whole
 from histreg.study.runs import Record, Run
 
@@ -45,7 +46,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 GLANCE_S = 0.2  # far longer than it takes to see whether a lock is free
 
 
-class DiskFullError(OSError):
+class DiskFullError(InputError, OSError):
     """There is no room for a record."""
 
 
@@ -77,7 +78,7 @@ class Store:
         # Absolute, so that workers in other folders mean the same.
         self.root = Path(root).absolute()
         if self.root.exists() and not self.root.is_dir():
-            raise ValueError(f"the store must be a folder, got file {self.root}")
+            raise InputError(f"the store must be a folder, got file {self.root}")
         self._collected: dict[str, dict[str, Any]] | None = None
 
     # Records
@@ -90,7 +91,7 @@ class Store:
         except FileNotFoundError:
             found = self._from_collected().get(run.key)
         except json.JSONDecodeError as error:
-            raise ValueError(
+            raise InputError(
                 f"{path} must be a record, but it is damaged; delete it to compute "
                 "the run again"
             ) from error
@@ -356,7 +357,7 @@ def _lines_of(path: Path) -> dict[str, dict[str, Any]]:
             record = json.loads(line)
             found[record["key"]] = record
         except (json.JSONDecodeError, KeyError, TypeError) as error:
-            raise ValueError(
+            raise InputError(
                 f"{path} must have a record in every line, line {number} is none"
             ) from error
     return found

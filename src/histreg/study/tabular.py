@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from histreg._checks import check_choice, check_count
+from histreg.errors import InputError
 from histreg.study.datasets import Table, dataset
 from histreg.study.methods import (
     LinearRegression,
@@ -94,9 +95,9 @@ class TabularRun(Run):
         check_count("epochs", self.epochs, at_least=1)
         check_choice("part", self.part, PARTS)
         if not 0 <= self.corrupted <= 1:
-            raise ValueError(f"corrupted must be from 0 to 1, got {self.corrupted}")
+            raise InputError(f"corrupted must be from 0 to 1, got {self.corrupted}")
         if self.donor is not None and not isinstance(self.donor, NetworkMethod):
-            raise ValueError(f"donor must be a network, got {self.donor.label}")
+            raise InputError(f"donor must be a network, got {self.donor.label}")
         for name in self.probes:
             check_choice("probes", name, PROBES)
 

@@ -6,6 +6,7 @@ import math
 from itertools import pairwise
 from statistics import fmean, pstdev
 
+from histreg.errors import InputError
 from histreg.study.runs import Record
 
 FIRST_EPOCHS = 10
@@ -21,7 +22,7 @@ def early_area(record: Record, epochs: int = FIRST_EPOCHS) -> float:
     curves = record.outcome.curves
     first = curves["epoch"][:epochs]
     if first != list(range(1, len(first) + 1)):
-        raise ValueError(
+        raise InputError(
             f"the curves of {record.run.label} must have the first {epochs} epochs, "
             f"got {first}"
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from histreg.errors import InputError
 from histreg.report.printed import PrintedTable
 from histreg.report.study_claims import findings_of, scoreboard
 from histreg.study.catalogue import EXPERIMENTS, Experiment
@@ -51,7 +52,7 @@ class Material:
             for each in EXPERIMENTS.values()
         }
         if not there:
-            raise ValueError(f"the report must have records, got none in {store.root}")
+            raise InputError(f"the report must have records, got none in {store.root}")
         evidence = Evidence(list(there.values()))
         board = scoreboard(CLAIMS.values(), evidence)
         judged = [

