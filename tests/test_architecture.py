@@ -23,7 +23,7 @@ LAYERS = [
     {"evaluation", "regressor", "tables"},
     {"model_files", "onnx_files"},
     {"model"},
-    {"training"},
+    {"training", "model_schema"},
     {"conformal", "objectives", "networks", "columns", "files", "refusals"},
     {"heads", "losses"},
     {"cross_entropy", "metrics", "theory"},

@@ -20,6 +20,7 @@ from histreg.errors import InputError
 
 N_KNOTS = 64  # per column; 256 did no better on Bike and California
 MAX_LEVELS = 1000  # per column of labels; the rarer ones are treated as unknown
+KINDS = ("number", "label")  # of columns
 UNKNOWN = 0  # the code of a label that was missing, rare or never seen
 
 

@@ -7,7 +7,7 @@ of scikit-learn. Predictions are made some rows at a time, so that memory stays 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,6 +19,8 @@ from histreg import conformal
 from histreg.bins import Bins
 from histreg.columns import LabelCodes, NumberScaling, Table
 from histreg.distribution import Histogram
+from histreg.errors import InputError
+from histreg.model_schema import BODY, READOUT, SHARP, check_names
 from histreg.networks import CopiedBody, Stack, TabularBody
 from histreg.objectives import Objective, OnHistogram
 
@@ -189,7 +191,10 @@ class Model:
         self.calibration = None  # on the bins as they were
 
     def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
-        """Return all that the model is: what JSON can say, and tensors."""
+        """Return all that the model is: what JSON can say, and tensors.
+
+        A model with weights that are not finite is refused.
+        """
         described = {
             "kinds": list(self.kinds),
             "labels": [list(levels) for levels in self.codes.levels],
@@ -202,10 +207,14 @@ class Model:
             "center": self.objective.center,
             "scale": self.objective.scale,
             **_prefixed("scaling.", self.scaling),
-            **_prefixed("network.", self.network),
         }
+        modules = {BODY: self.network.body, READOUT: self.network.readout}
         if self.sharp is not None:
-            tensors |= _prefixed("sharp.", self.sharp.readout)
+            modules[SHARP] = self.sharp.readout
+        for prefix, module in modules.items():
+            weights = _prefixed(prefix, module)
+            _check_weights(module, prefix, weights)
+            tensors |= weights
         if self.calibration is not None:
             tensors["calibration.logits"], tensors["calibration.y"] = self.calibration
         return described, {
@@ -221,11 +230,16 @@ class Model:
         body_for: Callable[[NumberScaling, LabelCodes], TabularBody | CopiedBody],
         objective_for: Callable[[tuple[Bins, ...], Tensor, Tensor], Objective],
     ) -> Model:
-        """Return the model of a state, given how its body and objective are made."""
+        """Return the model of a state, given how its body and objective are made.
+
+        The state is one that `histreg.model_schema` found nothing wrong with, but for
+        the tensors of the network. They are refused unless they are those of the body
+        that is made, which may be on the meta device, and then takes no memory before.
+        """
         scaling_state = _without_prefix("scaling.", tensors)
         kinds = tuple(described["kinds"])
         scaling = NumberScaling(
-            kinds.count("number"),
+            sum(kind != "label" for kind in kinds),
             scaling_state["kept"].tolist(),
             scaling_state["flagged"].tolist(),
             scaling_state["knots"].shape[1],
@@ -234,12 +248,20 @@ class Model:
         codes = LabelCodes(described["labels"])
         bins = tuple(Bins.from_state(state) for state in tensors["bins"])
         objective = objective_for(bins, tensors["center"], tensors["scale"])
-        network = Stack(body_for(scaling, codes), len(bins), objective.n_outputs)
-        network.load_state_dict(_without_prefix("network.", tensors))
+        try:
+            body = body_for(scaling, codes)
+            with torch.device("meta"):
+                network = Stack(body, len(bins), objective.n_outputs)
+        except (OverflowError, RuntimeError, TypeError) as error:
+            raise InputError(
+                "'options' must describe a network that can be made, and do not: "
+                f"{error}"
+            ) from error
+        _fill(network.body, BODY, tensors)
+        _fill(network.readout, READOUT, tensors)
         model = cls(kinds, scaling, codes, objective, network, described["is_flat"])
         if described["is_sharp"]:
-            readout = model.begin_sharp().readout
-            readout.load_state_dict(_without_prefix("sharp.", tensors))
+            _fill(model.begin_sharp().readout, SHARP, tensors)
         if described["is_calibrated"]:
             model.calibration = Calibration(
                 tensors["calibration.logits"], tensors["calibration.y"]
@@ -320,6 +342,38 @@ def sample_of(
 
 def _prefixed(prefix: str, module: nn.Module) -> dict[str, Tensor]:
     return {prefix + name: value for name, value in module.state_dict().items()}
+
+
+def _fill(module: nn.Module, prefix: str, tensors: dict[str, Tensor]) -> None:
+    """Give a module the tensors of a prefix, once they are known to be its own."""
+    saved = {name: each for name, each in tensors.items() if name.startswith(prefix)}
+    own = _prefixed(prefix, module)
+    check_names(own, list(saved))
+    for name, tensor in own.items():
+        dtype, shape = saved[name].dtype, saved[name].shape
+        if (dtype, shape) != (tensor.dtype, tensor.shape):
+            raise InputError(
+                f"{name!r} must be {tensor.dtype} of shape {tuple(tensor.shape)}, got "
+                f"{dtype} of shape {tuple(shape)}"
+            )
+    _check_weights(module, prefix, saved)
+    if any(tensor.is_meta for tensor in own.values()):
+        module.to_empty(device="cpu")
+    module.load_state_dict(_without_prefix(prefix, saved))
+
+
+def _check_weights(
+    module: nn.Module, prefix: str, tensors: Mapping[str, Tensor]
+) -> None:
+    """Raise if a parameter is not finite, or a buffer, such as a mask, has a NaN."""
+    parameters = {prefix + name for name, _ in module.named_parameters()}
+    for name, tensor in tensors.items():
+        bad = ~tensor.isfinite() if name in parameters else tensor.isnan()
+        if bool(bad.any()):
+            raise InputError(
+                f"{name!r} must be finite, got {int(bad.sum())} of "
+                f"{tensor.numel()} numbers that are not"
+            )
 
 
 def _without_prefix(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -1,30 +1,45 @@
 """Model files: a folder with what JSON can say and the tensors beside it.
 
 ``model.json`` names the file of tensors and its SHA-256, and is written last, so that a
-reader meets a whole model or none, also while one is being replaced.
+reader meets a whole model or none, also while one is being replaced. What a model must
+say to be one is in `histreg.model_schema`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from safetensors import SafetensorError
 from safetensors.torch import load as tensors_from_bytes
 from safetensors.torch import save as bytes_of_tensors
 from torch import Tensor
 
-from histreg.errors import InputError
-from histreg.files import whole
+from histreg.errors import InputError, WriteError
+from histreg.files import locked, whole
 
 FORMAT = "histreg model"
 VERSION = 2
 DESCRIPTION = "model.json"
+WEIGHTS = re.compile(r"weights-[0-9a-f]{16}\.safetensors")
+MAX_BYTES = 2**26  # of the description, 64 MiB: a million labels are a third of it
+MAX_DEPTH = 100  # of objects and lists in one another
+MAX_SENTENCE = 600  # characters of a refusal, which may quote what was found
+TOO_DEEP = f"objects and lists must be at most {MAX_DEPTH} deep in one another"
 
 
 def save(folder: Path, described: dict[str, Any], tensors: dict[str, Tensor]) -> None:
-    """Write a model into a folder, made if missing; replace one that is there."""
+    """Write a model into a folder, made if missing; replace one that is there.
+
+    Of files that were there already, only the weights of the replaced model are
+    removed.
+    """
     if folder.exists() and not folder.is_dir():
         raise InputError(f"path must be a folder to save a model in, got file {folder}")
     data = bytes_of_tensors(tensors)
@@ -37,50 +52,199 @@ def save(folder: Path, described: dict[str, Any], tensors: dict[str, Tensor]) ->
         "sha256": digest,
         **described,
     }
-    described["checksum"] = _checksum(described)
-    text = json.dumps(described, indent=1, allow_nan=False)
-    folder.mkdir(parents=True, exist_ok=True)
-    with whole(folder / name) as path:
-        path.write_bytes(data)
-    with whole(folder / DESCRIPTION) as path:
-        path.write_text(text, encoding="utf-8")
-    for old in folder.glob("weights-*.safetensors"):
-        if old.name != name:
-            old.unlink()
+    text = _text_of(described)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WriteError(f"{folder} cannot be made: {error.strerror}") from error
+    with locked(folder):
+        replaced = _weights_named_in(folder)
+        with whole(folder / DESCRIPTION) as description, whole(folder / name) as path:
+            path.write_bytes(data)
+            description.write_text(text, encoding="utf-8")
+        # The weights are in their place by now, and then the description.
+        if replaced is not None and replaced != name:
+            (folder / replaced).unlink(missing_ok=True)
 
 
 def load(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """Return the description and the tensors of a model, or refuse in one sentence."""
-    path = folder / DESCRIPTION
-    if not path.is_file():
-        raise InputError(f"path must be a folder with a {DESCRIPTION}, got {folder}")
     try:
-        described = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise InputError(f"{path} is damaged: it is no JSON ({error})") from error
-    if not isinstance(described, dict) or described.get("format") != FORMAT:
-        raise InputError(f"{path} must describe a {FORMAT}, and does not")
-    if described.get("version") != VERSION:
-        raise InputError(
-            f"{path} must be of version {VERSION}, which this histreg reads, "
-            f"got version {described.get('version')}"
-        )
-    if described.pop("checksum", None) != _checksum(described):
-        raise InputError(f"{path} is damaged: its checksum is not that of its content")
+        described, data = _read(folder)
+    except _WeightsMissingError:
+        # The model may have been replaced after its description was read; it cannot be
+        # while this lock is held.
+        with locked(folder, shared=True):
+            described, data = _read(folder)
     weights = folder / described["weights"]
-    if not weights.is_file():
-        raise InputError(
-            f"{path} is damaged: there is no file {described['weights']!r} beside it"
-        )
-    data = weights.read_bytes()
-    if hashlib.sha256(data).hexdigest() != described["sha256"]:
+    if hashlib.sha256(data).hexdigest() != described.get("sha256"):
         raise InputError(
             f"{weights} is damaged: its checksum is not the one in {DESCRIPTION}"
         )
-    return described, tensors_from_bytes(data)
+    try:
+        return described, tensors_from_bytes(data)
+    except (SafetensorError, KeyError, TypeError, RuntimeError) as error:
+        # KeyError: a type of numbers that PyTorch has not; the last two: sizes beyond
+        # 64 bits.
+        raise InputError(
+            f"{weights} is damaged: its tensors cannot be read "
+            f"({_first_line(str(error))})"
+        ) from error
+
+
+@contextmanager
+def blamed(what: str) -> Iterator[None]:
+    """Let every refusal begin with what is to blame, such as ``"a.json is damaged"``.
+
+    A TypeError is one too: in a file, a value of the wrong type is a wrong value.
+    """
+    try:
+        yield
+    except (InputError, TypeError) as error:
+        raise InputError(f"{what}: {_first_line(str(error))}") from error
+
+
+class _WeightsMissingError(InputError):
+    """A description names weights that are not there."""
+
+
+def _read(folder: Path) -> tuple[dict[str, Any], bytes]:
+    """Return the description, and the bytes of the file of weights that it names."""
+    path = folder / DESCRIPTION
+    if not path.is_file():
+        raise InputError(f"path must be a folder with a {DESCRIPTION}, got {folder}")
+    described = _description_of(path)
+    weights = folder / described["weights"]
+    try:
+        if weights.is_file():
+            return described, weights.read_bytes()
+    except FileNotFoundError:
+        pass  # removed in between
+    except OSError as error:
+        raise InputError(f"{weights} cannot be read: {error.strerror}") from error
+    raise _WeightsMissingError(
+        f"{path} is damaged: there is no file {weights.name!r} beside it"
+    )
+
+
+def _description_of(path: Path) -> dict[str, Any]:
+    """Return what a description says, if it is one of ours and undamaged."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    if len(data) > MAX_BYTES:
+        raise InputError(
+            f"{path} must have at most {MAX_BYTES:,} bytes to be a description"
+        )
+    try:
+        described = json.loads(
+            data.decode(),
+            parse_constant=_finite,
+            parse_float=_finite,
+            object_pairs_hook=_object,
+        )
+    except ValueError as error:
+        raise InputError(
+            f"{path} is damaged: it is no JSON ({_first_line(str(error))})"
+        ) from error
+    except RecursionError as error:
+        raise InputError(f"{path} is damaged: {TOO_DEEP}") from error
+    if not isinstance(described, dict) or described.get("format") != FORMAT:
+        raise InputError(f"{path} must describe a {FORMAT}, and does not")
+    version = described.get("version")
+    if type(version) is not int or version != VERSION:
+        raise InputError(
+            f"{path} must be of version {VERSION}, which this histreg reads, "
+            f"got version {_first_line(repr(version))}"
+        )
+    with blamed(f"{path} is damaged"):
+        _check_depth(described)
+    checksum = described.pop("checksum", None)
+    if checksum is None or checksum != _checksum(described):
+        raise InputError(f"{path} is damaged: its checksum is not that of its content")
+    name = described.get("weights")
+    if not isinstance(name, str) or not WEIGHTS.fullmatch(name):
+        raise InputError(
+            f"{path} is damaged: 'weights' must be a name such as "
+            f"weights-0123456789abcdef.safetensors, got {_first_line(repr(name))}"
+        )
+    return described
+
+
+def _weights_named_in(folder: Path) -> str | None:
+    """Return the weights of the model in a folder, if there is one that says."""
+    path = folder / DESCRIPTION
+    if path.is_file():
+        with suppress(InputError):
+            name: str = _description_of(path)["weights"]
+            return name
+    return None
+
+
+def _text_of(described: dict[str, Any]) -> str:
+    """Return a description as JSON with its checksum, or refuse what JSON cannot say.
+
+    Nothing is written that `load` would refuse.
+    """
+    try:
+        # As it will be read: keys become text, tuples lists.
+        described = json.loads(
+            json.dumps(described, allow_nan=False), object_pairs_hook=_object
+        )
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"the model cannot be saved: notes_ and options must be JSON ({error})"
+        ) from error
+    except RecursionError as error:
+        raise InputError(f"the model cannot be saved: {TOO_DEEP}") from error
+    with blamed("the model cannot be saved"):
+        _check_depth(described)
+    text = json.dumps({**described, "checksum": _checksum(described)}, indent=1)
+    if len(text.encode()) > MAX_BYTES:
+        raise InputError(
+            f"the model cannot be saved: notes_, labels and names must take at most "
+            f"{MAX_BYTES:,} bytes as JSON"
+        )
+    return text
+
+
+def _check_depth(described: dict[str, Any]) -> None:
+    layer: list[Any] = [described]
+    for _ in range(MAX_DEPTH + 1):
+        layer = [
+            child
+            for value in layer
+            if isinstance(value, dict | list | tuple)
+            for child in (value.values() if isinstance(value, dict) else value)
+        ]
+    if layer:
+        raise InputError(TOO_DEEP)
 
 
 def _checksum(described: dict[str, Any]) -> str:
     """Return the SHA-256 of what is described, however the JSON is laid out."""
     text = json.dumps(described, sort_keys=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is no finite number")
+    return number
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of which no key is given twice."""
+    described = dict(pairs)
+    if len(described) < len(pairs):
+        raise ValueError("a key is given twice in one object")
+    return described
+
+
+def _first_line(sentence: str) -> str:
+    """Return a sentence in one line of bounded length."""
+    line = " ".join(sentence[: 4 * MAX_SENTENCE].split())
+    return line if len(line) <= MAX_SENTENCE else f"{line[:MAX_SENTENCE]}..."

@@ -25,7 +25,7 @@ from sklearn.utils.validation import (
 )
 from torch import Tensor, nn
 
-from histreg import conformal, model_files, spacings
+from histreg import conformal, model_files, model_schema, spacings
 from histreg._checks import (
     check_choice,
     check_count,
@@ -599,6 +599,10 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             },
             "notes": self.notes_,
         }
+        with model_files.blamed("the model cannot be saved"):
+            model_schema.check_description(described)
+            model_schema.check_tensors(described, tensors)
+            self._with_options(described["options"], self.device)
         model_files.save(Path(path), described, tensors)
 
     @classmethod
@@ -619,30 +623,30 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         device : str
             Where to predict, see the class.
         """
+        cls(device=device)._device()
+        description = Path(path) / model_files.DESCRIPTION
         described, tensors = model_files.load(Path(path))
+        with model_files.blamed(f"{description} is damaged"):
+            model_schema.check_description(described)
+            model = cls._with_options(described["options"], device)
         if described["has_backbone"] != (backbone is not None):
             raise InputError(
                 "backbone must be given for a model that was fitted with one, and for "
-                f"no other, got backbone={backbone!r}"
+                f"no other, got {type(backbone).__name__} for {path}"
             )
-        options = described["options"]
-        for name in ("hidden_layer_sizes", "y_range", "tails"):  # JSON has lists alone
-            if isinstance(options[name], list):
-                options[name] = tuple(options[name])
-        model = cls(**options, device=device)
+        weights = Path(path) / described["weights"]
+        with model_files.blamed(f"{weights} is damaged"):
+            model_schema.check_tensors(described, tensors)
         model.backbone = backbone
-        try:
+        blame = "is damaged" if backbone is None else "does not go with this backbone"
+        with model_files.blamed(f"{weights} {blame}"):
+            model._check_size(described["labels"], tensors)
             model.model_ = Model.from_state(
                 described,
                 tensors,
-                body_for=model._body,
+                body_for=model._empty_body,
                 objective_for=model._objective,
             ).to(model._device())
-        except RuntimeError as error:
-            raise InputError(
-                "backbone must have the shape of the one that was saved, got "
-                f"{type(backbone).__name__}"
-            ) from error
         if described["has_own_bins"]:
             model.bins = list(model.model_.bins)
         model._structure = {name: getattr(model, name) for name in STRUCTURE}
@@ -985,6 +989,44 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             embedding_width=int(width),
         )
 
+    def _empty_body(
+        self, scaling: NumberScaling, codes: LabelCodes
+    ) -> TabularBody | CopiedBody:
+        """Return a body to be filled; on the meta device, unless it is a backbone."""
+        if self.backbone is not None:
+            return self._body(scaling, codes)
+        with torch.device("meta"):
+            return self._body(scaling, codes)
+
+    def _check_size(
+        self, labels: Sequence[Sequence[str]], tensors: dict[str, Tensor]
+    ) -> None:
+        """Raise if a saved network has more parts than there are tensors for.
+
+        So that it takes no longer to be made than its file took to be read.
+        """
+        readout = tensors.get(f"{model_schema.READOUT}weight")
+        n_models = len(readout) if readout is not None and readout.ndim else 0
+        if n_models != self.n_estimators:
+            raise InputError(
+                f"'{model_schema.READOUT}weight' must be that of n_estimators="
+                f"{self.n_estimators} in {model_files.DESCRIPTION}, got {n_models}"
+            )
+        n_saved = sum(name.startswith(model_schema.BODY) for name in tensors)
+        if self.backbone is None:
+            n_layers, n_labels = len(_sizes(self.hidden_layer_sizes)), len(labels)
+            if n_layers + n_labels > n_saved:
+                raise InputError(
+                    f"there must be tensors for each of the {n_layers} hidden layers "
+                    f"and {n_labels} columns of labels in {model_files.DESCRIPTION}, "
+                    f"got {n_saved}"
+                )
+        elif n_saved != (n_own := n_models * len(self.backbone.state_dict())):
+            raise InputError(
+                f"backbone must have the {n_saved} tensors that were saved in its "
+                f"{n_models} copies, got {n_own}"
+            )
+
     def _device(self) -> torch.device:
         if self.device == "auto":
             return torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -1164,6 +1206,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             )
         sizes = _sizes(options["hidden_layer_sizes"])
         options["hidden_layer_sizes"] = [int(size) for size in sizes]
+        if not isinstance(options["tails"], str):
+            options["tails"] = list(options["tails"])
         if options["y_range"] is not None:
             options["y_range"] = np.asarray(options["y_range"], dtype=float).tolist()
         is_seed = isinstance(self.random_state, int | np.integer)
@@ -1172,6 +1216,18 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             name: value.item() if isinstance(value, np.generic) else value
             for name, value in options.items()
         }
+
+    @classmethod
+    def _with_options(cls, options: dict[str, Any], device: str) -> HistogramRegressor:
+        """Return one with the options of JSON, if `fit` would accept them."""
+        # JSON has lists alone.
+        given: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in options.items()
+        }
+        regressor = cls(**given, device=device)
+        regressor._check_parameters()
+        return regressor
 
 
 class _Training(NamedTuple):

@@ -1,0 +1,328 @@
+"""What the description and the tensors of a saved model must be, as data.
+
+`DESCRIPTION`, `OPTIONS` and `HISTORY` say it of ``model.json``; `TENSORS` and
+`CALIBRATION` of the file beside it. The tensors of the network (`BODY`, `READOUT` and
+`SHARP`) must be those that the options describe, which `Model.from_state` compares.
+"""
+
+from __future__ import annotations
+
+import reprlib
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from histreg.bins import Bins
+from histreg.columns import KINDS
+from histreg.errors import InputError
+
+Holds = Callable[[Any], bool]
+
+
+class Rule(NamedTuple):
+    """What a value must be, in words and as a test."""
+
+    expected: str
+    holds: Holds
+    is_required: bool = True
+
+
+class TensorRule(NamedTuple):
+    """What a tensor must be; a letter of a shape is the same size wherever it is."""
+
+    dtype: torch.dtype
+    shape: str
+    expected: str
+    holds: Callable[[Tensor], bool]
+
+
+def _is_number(value: Any) -> bool:
+    # Whole numbers of JSON have no bounds; those beyond float64 raise in arithmetic.
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and abs(value) <= sys.float_info.max
+
+
+def _is_whole(value: Any) -> bool:
+    return _is_number(value) and isinstance(value, int)
+
+
+def _is_count(value: Any) -> bool:
+    return _is_whole(value) and 0 <= value < 2**63
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_nothing(value: Any) -> bool:
+    return value is None
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _is(*values: Any) -> Holds:
+    return lambda value: any(value is each or value == each for each in values)
+
+
+def _either(*tests: Holds) -> Holds:
+    return lambda value: any(holds(value) for holds in tests)
+
+
+def _is_list_of(holds: Holds, *, n: int | None = None, unique: bool = False) -> Holds:
+    def test(value: Any) -> bool:
+        return (
+            isinstance(value, list)
+            and (n is None or len(value) == n)
+            and all(map(holds, value))
+            and not (unique and len(set(value)) < len(value))
+        )
+
+    return test
+
+
+_IS_PAIR = _is_list_of(_is_number, n=2)
+FLAG = Rule("true or false", _is_flag)
+SWITCH = Rule("true, false or a number", _either(_is_flag, _is_number))
+TEXT = Rule("text", _is_text)
+NUMBER = Rule("a number", _is_number)
+NUMBER_OR_AUTO = Rule("a number or 'auto'", _either(_is_number, _is("auto")))
+COUNT = Rule("a whole number, not negative", _is_count)
+SERIES = Rule(
+    "a list of numbers and nulls", _is_list_of(_either(_is_number, _is_nothing))
+)
+
+DESCRIPTION = {
+    "kinds": Rule(f"a list of {', '.join(KINDS)}", _is_list_of(_is(*KINDS))),
+    "labels": Rule(
+        "a list of lists of text, in each of which no text is twice",
+        _is_list_of(_is_list_of(_is_text, unique=True)),
+    ),
+    "feature_names": Rule(
+        "null, or a list of text of which none is twice",
+        _either(_is_nothing, _is_list_of(_is_text, unique=True)),
+    ),
+    "is_flat": FLAG,
+    "is_sharp": FLAG,
+    "is_calibrated": FLAG,
+    "has_own_bins": FLAG,
+    "has_backbone": FLAG,
+    "n_clipped": COUNT,
+    "n_seen": COUNT._replace(is_required=False),  # not in models of old
+    "n_growths": COUNT._replace(is_required=False),
+    "options": Rule("an object", _is_object),
+    "history": Rule("an object", _is_object),
+    "notes": Rule("an object", _is_object),
+}
+"""Of ``model.json``. Other keys are left alone: a later version may have added them."""
+
+OPTIONS = {
+    "hidden_layer_sizes": Rule("a list of whole numbers", _is_list_of(_is_count)),
+    "activation": TEXT,
+    "dropout": NUMBER,
+    "embedding_width": NUMBER_OR_AUTO,
+    "loss": TEXT,
+    "target": TEXT,
+    "n_bins": NUMBER,
+    "sigma_in_bins": NUMBER,
+    "padding_in_sigmas": NUMBER,
+    "final_sigma_in_bins": Rule("a number or null", _either(_is_number, _is_nothing)),
+    "tails": Rule("text or a pair", _either(_is_text, _is_list_of(_is_text, n=2))),
+    "y_range": Rule(
+        "null, a pair of numbers, or a list of such pairs",
+        _either(_is_nothing, _IS_PAIR, _is_list_of(_IS_PAIR)),
+    ),
+    "bins_grow": Rule(
+        "true, false or 'auto'", _is(True, False, "auto"), is_required=False
+    ),
+    "n_estimators": NUMBER,
+    "learning_rate_init": NUMBER,
+    "weight_decay": NUMBER,
+    "batch_size": NUMBER_OR_AUTO,
+    "max_iter": NUMBER,
+    "early_stopping": SWITCH,
+    "validation_fraction": NUMBER,
+    "n_iter_no_change": NUMBER,
+    "random_state": Rule("a whole number or null", _either(_is_whole, _is_nothing)),
+    "verbose": SWITCH,
+    "warm_start": SWITCH,
+}
+"""Their types. Which values they may have, the regressor checks as it does in fit."""
+
+HISTORY = {
+    "loss": SERIES,
+    "validation_loss": SERIES,
+    "validation_error": SERIES,
+    "elapsed_s": SERIES,
+}
+
+
+def _is_finite(tensor: Tensor) -> bool:
+    return bool(tensor.isfinite().all())
+
+
+def _is_unique(tensor: Tensor) -> bool:
+    return len(tensor.unique()) == len(tensor)
+
+
+TENSORS = {
+    "bins": TensorRule(torch.float64, "m b", "finite", _is_finite),
+    "center": TensorRule(torch.float64, "m", "finite", _is_finite),
+    "scale": TensorRule(
+        torch.float64,
+        "m",
+        "finite and positive",
+        lambda scale: _is_finite(scale) and bool((scale > 0).all()),
+    ),
+    "scaling.kept": TensorRule(torch.int64, "p", "different columns", _is_unique),
+    "scaling.flagged": TensorRule(torch.int64, "q", "different columns", _is_unique),
+    "scaling.knots": TensorRule(
+        torch.float64,
+        "p s",
+        "finite and nowhere decreasing",
+        lambda knots: _is_finite(knots) and bool((knots.diff(dim=1) >= 0).all()),
+    ),
+    "scaling.scores": TensorRule(torch.float64, "p s", "finite", _is_finite),
+}
+"""By letters: m targets, b numbers of bins, p and q columns, s knots of a column."""
+
+CALIBRATION = {
+    "calibration.logits": TensorRule(
+        torch.float64,
+        "n m k",
+        "finite, or -inf but not for all bins of a row",
+        lambda logits: bool(logits.amax(dim=-1).isfinite().all()),
+    ),
+    "calibration.y": TensorRule(torch.float64, "n m", "finite", _is_finite),
+}
+"""By letters: n rows, m targets, k bins."""
+
+LEAST = {"m": 1, "n": 1, "s": 2, "b": 7}
+"""Sizes below which there is nothing to predict: one target, one row, two knots, two
+bins with their tails."""
+BODY, READOUT, SHARP = "network.body.", "network.readout.", "sharp."
+"""How the names of all other tensors begin, those of the network."""
+
+
+def check_description(described: Any) -> None:
+    """Raise unless a description is as `DESCRIPTION` says, and agrees with itself."""
+    _check_object("the description", described, DESCRIPTION)
+    options = described["options"]
+    unknown = sorted(options.keys() - OPTIONS.keys())
+    if unknown:
+        raise InputError(
+            f"'options' has {reprlib.repr(unknown[0])}, which this histreg does not "
+            "know; a later one may"
+        )
+    _check_object("'options'", options, OPTIONS)
+    history = described["history"]
+    _check_object("'history'", history, HISTORY)
+    lengths = {len(history[name]) for name in HISTORY}
+    if len(lengths) > 1:
+        raise InputError(
+            f"'history' must have lists of one length, got {sorted(lengths)}"
+        )
+    kinds, labels = described["kinds"], described["labels"]
+    if len(labels) != kinds.count("label"):
+        raise InputError(
+            f"'labels' must have a list for each of the {kinds.count('label')} columns "
+            f"of labels in 'kinds', got {len(labels)}"
+        )
+    names = described["feature_names"]
+    if names is not None and len(names) != len(kinds):
+        raise InputError(
+            f"'feature_names' must have a name for each of the {len(kinds)} columns in "
+            f"'kinds', got {len(names)}"
+        )
+
+
+def check_tensors(described: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
+    """Raise unless tensors are as `TENSORS` says, and agree with their description.
+
+    Parameters
+    ----------
+    described : mapping
+        That `check_description` found nothing wrong with.
+    tensors : mapping of Tensors
+        Those of the network are not looked at.
+    """
+    rules = TENSORS | (CALIBRATION if described["is_calibrated"] else {})
+    others = (BODY, READOUT, *((SHARP,) if described["is_sharp"] else ()))
+    check_names(rules, [name for name in tensors if not name.startswith(others)])
+    sizes: dict[str, int] = {}
+    for name, rule in rules.items():
+        tensor = tensors[name]
+        letters = rule.shape.split()
+        if tensor.dtype != rule.dtype or tensor.ndim != len(letters):
+            raise InputError(
+                f"{name!r} must be {rule.dtype} of {len(letters)} dimensions, got "
+                f"{tensor.dtype} of shape {reprlib.repr(tuple(tensor.shape))}"
+            )
+        for letter, size in zip(letters, tensor.shape, strict=True):
+            expected = sizes.setdefault(letter, max(size, LEAST.get(letter, 0)))
+            if size != expected:
+                raise InputError(
+                    f"{name!r} must have size {expected} where it has size {size}, got "
+                    f"shape {tuple(tensor.shape)}"
+                )
+        if not rule.holds(tensor):
+            raise InputError(f"{name!r} must be {rule.expected}")
+        if name == "bins":
+            sizes["k"] = _checked_bins(tensor)
+    n_numbers = sum(kind != "label" for kind in described["kinds"])
+    for name in ("scaling.kept", "scaling.flagged"):
+        if not bool(((tensors[name] >= 0) & (tensors[name] < n_numbers)).all()):
+            raise InputError(
+                f"{name!r} must number columns from 0 to {n_numbers - 1}, those of "
+                "'kinds' that are no labels"
+            )
+    if described["is_flat"] and sizes["m"] != 1:
+        raise InputError(
+            f"'bins' must be those of one target, since 'is_flat', got {sizes['m']}"
+        )
+
+
+def check_names(expected: Mapping[str, Any], names: list[str]) -> None:
+    """Raise unless these are the names of tensors that are expected, in any order."""
+    missing = sorted(expected.keys() - set(names))
+    if missing:
+        raise InputError(f"there must be a tensor {missing[0]!r}, and is none")
+    unknown = sorted(set(names) - expected.keys())
+    if unknown:
+        raise InputError(
+            f"there must be no tensor {reprlib.repr(unknown[0])}, which is no part of "
+            "the model that is described"
+        )
+
+
+def _check_object(what: str, value: Any, rules: Mapping[str, Rule]) -> None:
+    """Raise unless it is an object whose values are as the rules of their keys say."""
+    for name, rule in rules.items():
+        if name not in value:
+            if rule.is_required:
+                raise InputError(f"{what} must have {name!r}")
+        elif not rule.holds(value[name]):
+            raise InputError(
+                f"{name!r} must be {rule.expected}, got {reprlib.repr(value[name])}"
+            )
+
+
+def _checked_bins(states: Tensor) -> int:  # (m, k + 5)
+    """Return how many bins there are, k, if these are the states of bins."""
+    n_bins = 0
+    for state in states:
+        bins = Bins.from_state(state)
+        if not torch.equal(bins.state(), state):
+            raise InputError(
+                "'bins' must end where their tails have them end, got others"
+            )
+        n_bins = bins.n_bins
+    return n_bins
