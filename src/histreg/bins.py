@@ -141,14 +141,14 @@ class Bins:
             )
         if not np.isfinite(values).all():
             raise InputError(f"borders must be finite, got {values[0]}..{values[-1]}")
-        falls = np.flatnonzero(np.diff(values) <= 0)
+        falls = np.flatnonzero(values[1:] <= values[:-1])
         if len(falls):
             i = falls[0]
             raise InputError(
                 f"borders must be strictly increasing, got borders[{i}]={values[i]} "
                 f"and borders[{i + 1}]={values[i + 1]}"
             )
-        if not np.isfinite(values[-1] - values[0]):
+        if not math.isfinite(float(values[-1]) - float(values[0])):
             raise InputError(
                 "borders must span a finite range in float64, "
                 f"got {values[0]}..{values[-1]}"

@@ -261,7 +261,9 @@ class Model:
         _fill(network.readout, READOUT, tensors)
         model = cls(kinds, scaling, codes, objective, network, described["is_flat"])
         if described["is_sharp"]:
-            _fill(model.begin_sharp().readout, SHARP, tensors)
+            with torch.device("meta"):
+                model.sharp = Stack(body, *network.shape)
+            _fill(model.sharp.readout, SHARP, tensors)
         if described["is_calibrated"]:
             model.calibration = Calibration(
                 tensors["calibration.logits"], tensors["calibration.y"]
