@@ -916,19 +916,103 @@ def test_another_network_cannot_go_on(change, tmp_path):
     np.testing.assert_array_equal(again.predict(X), expected)
 
 
-def test_an_interrupted_fit_leaves_a_model_that_works(tmp_path):
-    X, y = data()
+def everything(model):
+    """Return all that an estimator is, to the bit, as text and bytes."""
+    facts = {name: value for name, value in vars(model).items() if name != "callback"}
+    for name in ("model_", "_optimizers", "_generator"):
+        facts.pop(name, None)
+    tensors = {}
+    if hasattr(model, "model_"):
+        described, tensors = model.model_.state()
+        facts |= described
+    for i, optimizer in enumerate(getattr(model, "_optimizers", [])):
+        for j, state in optimizer.state_dict()["state"].items():
+            tensors |= {f"{i}.{j}.{name}": each for name, each in state.items()}
+    if isinstance(getattr(model, "_generator", None), np.random.RandomState):
+        facts["_generator"] = model._generator.get_state()[1].tobytes()
+    found = {name: each.numpy().tobytes() for name, each in tensors.items()}
+    return {name: repr(value) for name, value in facts.items()} | found
+
+
+def stopping_in(number):
+    """Return a callback that is interrupted in an epoch, as by Ctrl-C."""
 
     def stop(epoch):
-        if epoch.number == 3:
+        if epoch.number == number:
             raise KeyboardInterrupt
 
-    model = HistogramRegressor(**SMALL, callback=stop)
+    return stop
+
+
+def nan_in(y):
+    return np.where(np.arange(len(y)) == 3, np.nan, y)
+
+
+def start_from(name):
+    """Return an unfitted estimator, or a fitted one that has something to lose."""
+    X, y = data()
+    if name == "unfitted":
+        return HistogramRegressor(**SMALL)
+    if name == "fitted":
+        return HistogramRegressor(**SMALL).fit(X, y).calibrate(X, y)
+    if name == "warm":
+        model = HistogramRegressor(**SMALL, warm_start=True).fit(*frame())
+        return model.calibrate(*frame())
+    if name == "stream":
+        model = HistogramRegressor(**SMALL, n_estimators=2).partial_fit(X, y)
+        return model.partial_fit(X, 3 * y)
+    torch.manual_seed(0)
+    backbone = nn.Sequential(nn.Linear(3, 8), nn.BatchNorm1d(8), nn.Dropout(0.1))
+    return HistogramRegressor(**SMALL, backbone=backbone, warm_start=True).fit(X, y)
+
+
+@pytest.mark.parametrize("train", ["fit", "partial_fit"])
+@pytest.mark.parametrize("start", ["unfitted", "fitted", "warm", "stream", "backbone"])
+def test_a_fit_that_does_not_end_leaves_the_estimator_as_it_was(start, train):
+    model = start_from(start)
+    X, y = frame() if start == "warm" else data()
+    # Bins grow, and another number of columns is met, before anything goes wrong.
+    wider, one_less = 9 * y, X.iloc[:, 1:] if start == "warm" else X[:, 1:]
+    before = everything(model)
+    epoch = 1 if train == "partial_fit" else 3
+    for callback in (stopping_in(epoch), stopping_in(1), lambda epoch: 1 / 0):
+        model.callback = callback
+        with pytest.raises((KeyboardInterrupt, ZeroDivisionError)):
+            getattr(model, train)(X, wider)
+        assert everything(model) == before
+    model.callback = None
+    for rows, targets_of_rows in ((one_less, nan_in(y)), (X, nan_in(y)), (X, y[1:])):
+        with pytest.raises(ValueError):
+            getattr(model, train)(rows, targets_of_rows)
+        assert everything(model) == before
+    assert hasattr(model, "n_features_in_") == (start != "unfitted")
+    # What comes next is what would have come without the interruptions.
+    other = start_from(start)
+    for each in (model, other):
+        getattr(each, train)(X, wider)
+    np.testing.assert_array_equal(model.predict(X), other.predict(X))
+
+
+class InterruptedWhenFrozen(nn.Linear):
+    """A body that is interrupted when the second readout is fitted on it."""
+
+    is_armed = False
+
+    def forward(self, x):
+        if self.is_armed and self.training and not self.weight.requires_grad:
+            raise KeyboardInterrupt
+        return super().forward(x)
+
+
+def test_an_interrupted_sharpening_leaves_the_estimator_as_it_was():
+    X, y = data()
+    model = HistogramRegressor(**SMALL, backbone=InterruptedWhenFrozen(3, 8))
+    model.partial_fit(X, y)
+    before = everything(model)
+    model.model_.network.body.copies[0].is_armed = True
     with pytest.raises(KeyboardInterrupt):
-        model.fit(X, y)
-    model.save(tmp_path / "m")
-    loaded = HistogramRegressor.load(tmp_path / "m")
-    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+        model.partial_fit(X, y)
+    assert everything(model) == before
 
 
 @pytest.mark.parametrize(

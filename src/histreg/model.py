@@ -77,6 +77,11 @@ class Model:
         """The number of targets, m."""
         return len(self.bins)
 
+    @property
+    def trained_parts(self) -> tuple[nn.Module, ...]:
+        """The network, and the second readout if there is one."""
+        return (self.network, self.sharp.readout) if self.sharp else (self.network,)
+
     def inputs(self, table: Table) -> tuple[Tensor, Tensor]:
         """Return a network's inputs: numbers (n, d) float32, codes (n, c) int64."""
         numbers = torch.tensor(table.numbers)  # a copy: arrays may be read-only
@@ -97,8 +102,9 @@ class Model:
             n = len(numbers)
             whole = torch.arange(-(-n // BLOCK) * BLOCK).clamp(max=n - 1)
             numbers, codes = numbers[whole].to(device), codes[whole].to(device)
-            with torch.inference_mode():
-                yield stack(numbers, codes)[:, :n].cpu()
+            with torch.inference_mode(), torch.autocast(device.type, enabled=False):
+                outputs = stack(numbers, codes)[:, :n].cpu()
+            yield outputs  # not within: the mode would be that of the caller
 
     def mean(self, table: Table) -> Tensor:
         """Return predicted means, (n, m) float64."""
@@ -149,13 +155,17 @@ class Model:
             ),
         )
 
-    def begin_sharp(self) -> Stack:
+    def begin_sharp(self, generator: torch.Generator | None = None) -> Stack:
         """Return the second stack: the same body, a readout that starts as the first's.
 
         It is made on the first call, and kept.
         """
         if self.sharp is None:
-            self.sharp = Stack(self.network.body, *self.network.shape)
+            # The weights that are drawn here are not used; not to draw them would
+            # change all that is drawn later, so the results of every random_state.
+            self.sharp = Stack(
+                self.network.body, *self.network.shape, generator=generator
+            )
             self.sharp.readout = copy.deepcopy(self.network.readout)
         return self.sharp
 
@@ -218,7 +228,9 @@ class Model:
         described: dict[str, Any],
         tensors: dict[str, Tensor],
         *,
-        body_for: Callable[[NumberScaling, LabelCodes], TabularBody | CopiedBody],
+        body_for: Callable[
+            [NumberScaling, LabelCodes, torch.Generator], TabularBody | CopiedBody
+        ],
         objective_for: Callable[[tuple[Bins, ...], Tensor, Tensor], Objective],
     ) -> Model:
         """Return the model of a state, given how its body and objective are made."""
@@ -234,11 +246,17 @@ class Model:
         codes = LabelCodes(described["labels"])
         bins = tuple(Bins.from_state(state) for state in tensors["bins"])
         objective = objective_for(bins, tensors["center"], tensors["scale"])
-        network = Stack(body_for(scaling, codes), len(bins), objective.n_outputs)
+        unused = torch.Generator()  # torch's own is not to be changed by loading
+        network = Stack(
+            body_for(scaling, codes, unused),
+            len(bins),
+            objective.n_outputs,
+            generator=unused,
+        )
         network.load_state_dict(_without_prefix("network.", tensors))
         model = cls(kinds, scaling, codes, objective, network, described["is_flat"])
         if described["is_sharp"]:
-            readout = model.begin_sharp().readout
+            readout = model.begin_sharp(unused).readout
             readout.load_state_dict(_without_prefix("sharp.", tensors))
         if described["is_calibrated"]:
             model.calibration = Calibration(
