@@ -1,12 +1,15 @@
 """HistogramRegressor: scikit-learn's contract, and promises of its own."""
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 import torch
+from joblib import parallel_config
 from sklearn import set_config
 from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
@@ -18,6 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from torch import nn
 
 from histreg import Bins, HistogramRegressor, conformal, metrics, targets
+from histreg.errors import NoDistributionError
 from histreg.objectives import LOSSES
 from tests.references import kaplan_meier
 
@@ -440,6 +444,134 @@ def test_seeds_make_results_and_leave_torch_alone():
     third = HistogramRegressor(**SMALL | {"random_state": 1}).fit(X, y)
     np.testing.assert_array_equal(one.predict(X), other.predict(X))
     assert not np.array_equal(one.predict(X), third.predict(X))
+
+
+def backbone_with_dropout():
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Dropout(0.2))
+
+
+@pytest.mark.parametrize("has_backbone", [False, True])
+def test_a_search_in_threads_finds_what_a_serial_one_does_to_the_bit(has_backbone):
+    X, y = data(120)
+    backbone = backbone_with_dropout() if has_backbone else None
+    model = HistogramRegressor(**SMALL, n_estimators=2, backbone=backbone)
+    torch.manual_seed(3)
+    state = torch.get_rng_state()
+    searches = []
+    for n_jobs in (1, 4):
+        search = GridSearchCV(model, {"n_bins": [20, 30, 40, 50]}, cv=2, n_jobs=n_jobs)
+        with parallel_config(backend="threading"):
+            searches.append(search.fit(X, y))
+    serial, threaded = searches
+    for name in ("split0_test_score", "split1_test_score"):
+        np.testing.assert_array_equal(
+            serial.cv_results_[name], threaded.cv_results_[name]
+        )
+    np.testing.assert_array_equal(serial.predict(X), threaded.predict(X))
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_fits_in_threads_are_the_fit_of_their_seed():
+    X, y = data(120)
+    expected = HistogramRegressor(**SMALL).fit(X, y).predict(X)
+
+    def fitted(_):
+        torch.rand(7)  # what others draw meanwhile has no effect
+        return HistogramRegressor(**SMALL).fit(X, y).predict(X)
+
+    with ThreadPoolExecutor(4) as threads:
+        for found in threads.map(fitted, range(12)):
+            np.testing.assert_array_equal(found, expected)
+
+
+@contextmanager
+def default_dtype_of_float64():
+    torch.set_default_dtype(torch.float64)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+SURROUNDINGS = {
+    "no_grad": torch.no_grad,
+    "inference_mode": torch.inference_mode,
+    "autocast": lambda: torch.autocast("cpu", dtype=torch.bfloat16),
+    "float64": default_dtype_of_float64,
+}
+
+
+def all_that_is_learnt(surroundings, folder, options):
+    """Return predictions after each step of a life, all within the surroundings."""
+    table, y = frame(120)
+    found = []
+    with surroundings():
+        model = HistogramRegressor(**SMALL, n_estimators=2, **options)
+        found.append(model.fit(table, y).predict(table))
+        for scale in (1, 5):
+            model.partial_fit(table, scale * y)
+            found.append(model.predict(table))
+        if options.get("loss") != "l2":
+            model.calibrate(table, y)
+            for method in ("central", "shortest"):
+                found += model.predict_interval(table, 0.8, method)
+            d = model.predict_dist(table)
+            found += [d.crps(torch.tensor(y)).numpy(), d.variance.numpy()]
+            found.append(model.sample(table, 3, random_state=0))
+        model.save(folder)
+        loaded = HistogramRegressor.load(folder)
+        found.append(loaded.predict(table))
+    # Made inside, used outside.
+    for each in (model, loaded):
+        found.append(each.predict(table))
+        each.set_params(warm_start=True).fit(table, y)
+        found.append(each.predict(table))
+    return found
+
+
+@pytest.mark.parametrize("options", [{}, {"loss": "l2"}, {"loss": "crps"}])
+@pytest.mark.parametrize("name", SURROUNDINGS)
+def test_what_the_caller_has_set_of_torch_changes_nothing(name, options, tmp_path):
+    plain = all_that_is_learnt(nullcontext, tmp_path / "plain", options)
+    found = all_that_is_learnt(SURROUNDINGS[name], tmp_path / name, options)
+    for one, other in zip(found, plain, strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
+
+
+def test_nothing_of_torch_is_changed():
+    X, y = data()
+    torch.manual_seed(3)
+    state = torch.get_rng_state()
+
+    def settings():
+        return (
+            torch.get_num_threads(),
+            torch.get_default_dtype(),
+            torch.is_grad_enabled(),
+            torch.is_inference_mode_enabled(),
+            torch.is_autocast_enabled("cpu"),
+        )
+
+    before = settings()
+    model = HistogramRegressor(**SMALL, loss="l2").fit(X, y).partial_fit(X, y)
+    with pytest.raises(NoDistributionError) as refusal:
+        model.predict_dist(X)
+    assert settings() == before  # also while the refusal's frames are alive
+    assert refusal.value is not None
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+@pytest.mark.parametrize("has_backbone", [False, True])
+def test_loading_leaves_the_generators_of_torch_alone(has_backbone, tmp_path):
+    X, y = data()
+    backbone = backbone_with_dropout() if has_backbone else None
+    model = HistogramRegressor(**SMALL, n_estimators=2, backbone=backbone).fit(X, y)
+    model.save(tmp_path / "model")
+    state = torch.get_rng_state()
+    HistogramRegressor.load(tmp_path / "model", backbone=backbone)
+    assert torch.equal(torch.get_rng_state(), state)
 
 
 def test_training_is_reported_and_remembered(capsys):

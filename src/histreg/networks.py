@@ -388,7 +388,9 @@ def dropout(x: Tensor, p: float, *, generator: torch.Generator | None = None) ->
     words.random_(torch.iinfo(torch.int64).min, None, generator=generator)
     draws = words.view(torch.int16)[: x.numel()].view(x.shape)
     kept = draws >= round(p * 2**16) - 2**15
-    return x * (kept * (1 / (1 - p)))
+    # A tensor, since a bool times a plain number has torch's default type.
+    scale = torch.full((), 1 / (1 - p), dtype=torch.float32, device=x.device)
+    return x * (kept * scale)
 
 
 def _rebin_moments(
