@@ -20,7 +20,14 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from torch import nn
 
-from histreg import Bins, HistogramRegressor, conformal, metrics, targets
+from histreg import (
+    Bins,
+    HistogramRegressor,
+    conformal,
+    metrics,
+    model_files,
+    targets,
+)
 from histreg.errors import NoDistributionError
 from histreg.objectives import LOSSES
 from tests.references import kaplan_meier
@@ -772,6 +779,52 @@ def test_a_model_whose_bins_have_grown_is_saved_and_goes_on(tmp_path):
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     again.partial_fit(X, 25 * y)
     assert again.n_growths_ == 2 and again.model_.calibration is None
+
+
+STREAMS = {
+    "plain": {},
+    "ensemble": {"n_estimators": 2, "learning_rate_init": 3e-3},
+    "l2": {"loss": "l2"},
+    "unsharpened": {"final_sigma_in_bins": None},
+    "shared": {"random_state": np.random.RandomState(3)},
+    "backbone": {"backbone": nn.Sequential(nn.Linear(3, 8), nn.BatchNorm1d(8))},
+}
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_stream_goes_on_after_load_as_without_to_the_bit(name, tmp_path):
+    X, y = data()
+    options = {"hidden_layer_sizes": (16,), "random_state": 0} | STREAMS[name]
+    model = HistogramRegressor(**options)
+    for scale in (1, 1, 3):  # the bins grow in between
+        model.partial_fit(X, scale * y)
+    model.set_params(weight_decay=0.1)  # too late for an optimizer that there is
+    model.save(tmp_path / "model")
+    again = HistogramRegressor.load(tmp_path / "model", backbone=model.backbone)
+    for scale in (1, 20):
+        for each in (model, again):
+            each.partial_fit(X, scale * y)
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert again.history_["loss"] == model.history_["loss"]
+    assert again.n_growths_ == model.n_growths_ == 2
+
+
+def test_fit_and_partial_fit_take_turns_over_a_load(tmp_path):
+    X, y = data()
+    model = HistogramRegressor(**SMALL, warm_start=True).partial_fit(X, y).fit(X, y)
+    model.save(tmp_path / "model")
+    again = HistogramRegressor.load(tmp_path / "model")
+    for each in (model, again):
+        each.partial_fit(X, y)
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_only_a_stream_has_more_to_save_than_weights(tmp_path):
+    X, y = data()
+    HistogramRegressor(**SMALL).fit(X, y).save(tmp_path / "model")
+    described, tensors = model_files.load(tmp_path / "model")
+    assert "training" not in described
+    assert not [name for name in tensors if name.startswith(("optimizer", "generator"))]
 
 
 def test_bins_grow_on_a_warm_start():

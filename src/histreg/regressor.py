@@ -26,7 +26,7 @@ from sklearn.utils.validation import (
 )
 from torch import Tensor, nn
 
-from histreg import conformal, model_files, spacings
+from histreg import conformal, model_files, spacings, training_state
 from histreg._checks import (
     check_choice,
     check_count,
@@ -62,6 +62,7 @@ from histreg.training import (
     optimizer_of,
     train,
 )
+from histreg.training_state import TrainingState
 
 OUTPUT_TYPES = ("mean", "median", "mode", "quantiles")
 DECILES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -646,11 +647,21 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         The folder is made if it is missing; a model in it is replaced, as a whole or
         not at all. Options that are code (``backbone``, a callable ``target``) are not
         saved: the backbone is to be given to `load` again.
+
+        After `partial_fit`, the moments of the optimizer and the state of the random
+        numbers are saved too, so that a loaded model continues exactly as the saved one
+        would. That makes the folder about three times as large.
         """
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         described, tensors = self.model_.state()
-        described |= {
+        described_training, training_tensors = training_state.describe(
+            TrainingState(
+                getattr(self, "_optimizers", ()), getattr(self, "_generator", None)
+            ),
+            self.model_.trained_parts,
+        )
+        described |= described_training | {
             "options": self._options(),
             "has_own_bins": not isinstance(self._structure["bins"], str),
             "has_backbone": self._structure["backbone"] is not None,
@@ -664,7 +675,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             },
             "notes": self.notes_,
         }
-        model_files.save(Path(path), described, tensors)
+        model_files.save(Path(path), described, tensors | training_tensors)
 
     @classmethod
     def load(
@@ -705,11 +716,17 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                     body_for=model._body,
                     objective_for=model._objective,
                 ).to(target)
+                training = training_state.restore(
+                    described, tensors, model.model_.trained_parts
+                )
         except RuntimeError as error:
             raise InputError(
                 "backbone must have the shape of the one that was saved, got "
                 f"{type(backbone).__name__}"
             ) from error
+        model._optimizers = list(training.optimizers)
+        if training.generator is not None:
+            model._generator = training.generator
         if described["has_own_bins"]:
             model.bins = list(model.model_.bins)
         model._structure = {name: getattr(model, name) for name in STRUCTURE}
