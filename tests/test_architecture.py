@@ -21,7 +21,7 @@ LAYERS = [
     {"report"},
     {"study"},
     {"evaluation", "regressor", "tables"},
-    {"model_files", "onnx_files"},
+    {"model_files", "onnx_files", "training_state"},
     {"model"},
     {"training", "model_schema"},
     {"conformal", "objectives", "networks", "columns", "files", "refusals"},

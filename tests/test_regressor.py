@@ -1,12 +1,15 @@
 """HistogramRegressor: scikit-learn's contract, and promises of its own."""
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 import torch
+from joblib import parallel_config
 from sklearn import set_config
 from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
@@ -17,7 +20,15 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from torch import nn
 
-from histreg import Bins, HistogramRegressor, conformal, metrics, targets
+from histreg import (
+    Bins,
+    HistogramRegressor,
+    conformal,
+    metrics,
+    model_files,
+    targets,
+)
+from histreg.errors import NoDistributionError
 from histreg.objectives import LOSSES
 from tests.references import kaplan_meier
 
@@ -442,6 +453,134 @@ def test_seeds_make_results_and_leave_torch_alone():
     assert not np.array_equal(one.predict(X), third.predict(X))
 
 
+def backbone_with_dropout():
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Dropout(0.2))
+
+
+@pytest.mark.parametrize("has_backbone", [False, True])
+def test_a_search_in_threads_finds_what_a_serial_one_does_to_the_bit(has_backbone):
+    X, y = data(120)
+    backbone = backbone_with_dropout() if has_backbone else None
+    model = HistogramRegressor(**SMALL, n_estimators=2, backbone=backbone)
+    torch.manual_seed(3)
+    state = torch.get_rng_state()
+    searches = []
+    for n_jobs in (1, 4):
+        search = GridSearchCV(model, {"n_bins": [20, 30, 40, 50]}, cv=2, n_jobs=n_jobs)
+        with parallel_config(backend="threading"):
+            searches.append(search.fit(X, y))
+    serial, threaded = searches
+    for name in ("split0_test_score", "split1_test_score"):
+        np.testing.assert_array_equal(
+            serial.cv_results_[name], threaded.cv_results_[name]
+        )
+    np.testing.assert_array_equal(serial.predict(X), threaded.predict(X))
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_fits_in_threads_are_the_fit_of_their_seed():
+    X, y = data(120)
+    expected = HistogramRegressor(**SMALL).fit(X, y).predict(X)
+
+    def fitted(_):
+        torch.rand(7)  # what others draw meanwhile has no effect
+        return HistogramRegressor(**SMALL).fit(X, y).predict(X)
+
+    with ThreadPoolExecutor(4) as threads:
+        for found in threads.map(fitted, range(12)):
+            np.testing.assert_array_equal(found, expected)
+
+
+@contextmanager
+def default_dtype_of_float64():
+    torch.set_default_dtype(torch.float64)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+SURROUNDINGS = {
+    "no_grad": torch.no_grad,
+    "inference_mode": torch.inference_mode,
+    "autocast": lambda: torch.autocast("cpu", dtype=torch.bfloat16),
+    "float64": default_dtype_of_float64,
+}
+
+
+def all_that_is_learnt(surroundings, folder, options):
+    """Return predictions after each step of a life, all within the surroundings."""
+    table, y = frame(120)
+    found = []
+    with surroundings():
+        model = HistogramRegressor(**SMALL, n_estimators=2, **options)
+        found.append(model.fit(table, y).predict(table))
+        for scale in (1, 5):
+            model.partial_fit(table, scale * y)
+            found.append(model.predict(table))
+        if options.get("loss") != "l2":
+            model.calibrate(table, y)
+            for method in ("central", "shortest"):
+                found += model.predict_interval(table, 0.8, method)
+            d = model.predict_dist(table)
+            found += [d.crps(torch.tensor(y)).numpy(), d.variance.numpy()]
+            found.append(model.sample(table, 3, random_state=0))
+        model.save(folder)
+        loaded = HistogramRegressor.load(folder)
+        found.append(loaded.predict(table))
+    # Made inside, used outside.
+    for each in (model, loaded):
+        found.append(each.predict(table))
+        each.set_params(warm_start=True).fit(table, y)
+        found.append(each.predict(table))
+    return found
+
+
+@pytest.mark.parametrize("options", [{}, {"loss": "l2"}, {"loss": "crps"}])
+@pytest.mark.parametrize("name", SURROUNDINGS)
+def test_what_the_caller_has_set_of_torch_changes_nothing(name, options, tmp_path):
+    plain = all_that_is_learnt(nullcontext, tmp_path / "plain", options)
+    found = all_that_is_learnt(SURROUNDINGS[name], tmp_path / name, options)
+    for one, other in zip(found, plain, strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
+
+
+def test_nothing_of_torch_is_changed():
+    X, y = data()
+    torch.manual_seed(3)
+    state = torch.get_rng_state()
+
+    def settings():
+        return (
+            torch.get_num_threads(),
+            torch.get_default_dtype(),
+            torch.is_grad_enabled(),
+            torch.is_inference_mode_enabled(),
+            torch.is_autocast_enabled("cpu"),
+        )
+
+    before = settings()
+    model = HistogramRegressor(**SMALL, loss="l2").fit(X, y).partial_fit(X, y)
+    with pytest.raises(NoDistributionError) as refusal:
+        model.predict_dist(X)
+    assert settings() == before  # also while the refusal's frames are alive
+    assert refusal.value is not None
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+@pytest.mark.parametrize("has_backbone", [False, True])
+def test_loading_leaves_the_generators_of_torch_alone(has_backbone, tmp_path):
+    X, y = data()
+    backbone = backbone_with_dropout() if has_backbone else None
+    model = HistogramRegressor(**SMALL, n_estimators=2, backbone=backbone).fit(X, y)
+    model.save(tmp_path / "model")
+    state = torch.get_rng_state()
+    HistogramRegressor.load(tmp_path / "model", backbone=backbone)
+    assert torch.equal(torch.get_rng_state(), state)
+
+
 def test_training_is_reported_and_remembered(capsys):
     X, y = data()
     seen = []
@@ -640,6 +779,52 @@ def test_a_model_whose_bins_have_grown_is_saved_and_goes_on(tmp_path):
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     again.partial_fit(X, 25 * y)
     assert again.n_growths_ == 2 and again.model_.calibration is None
+
+
+STREAMS = {
+    "plain": {},
+    "ensemble": {"n_estimators": 2, "learning_rate_init": 3e-3},
+    "l2": {"loss": "l2"},
+    "unsharpened": {"final_sigma_in_bins": None},
+    "shared": {"random_state": np.random.RandomState(3)},
+    "backbone": {"backbone": nn.Sequential(nn.Linear(3, 8), nn.BatchNorm1d(8))},
+}
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_stream_goes_on_after_load_as_without_to_the_bit(name, tmp_path):
+    X, y = data()
+    options = {"hidden_layer_sizes": (16,), "random_state": 0} | STREAMS[name]
+    model = HistogramRegressor(**options)
+    for scale in (1, 1, 3):  # the bins grow in between
+        model.partial_fit(X, scale * y)
+    model.set_params(weight_decay=0.1)  # too late for an optimizer that there is
+    model.save(tmp_path / "model")
+    again = HistogramRegressor.load(tmp_path / "model", backbone=model.backbone)
+    for scale in (1, 20):
+        for each in (model, again):
+            each.partial_fit(X, scale * y)
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert again.history_["loss"] == model.history_["loss"]
+    assert again.n_growths_ == model.n_growths_ == 2
+
+
+def test_fit_and_partial_fit_take_turns_over_a_load(tmp_path):
+    X, y = data()
+    model = HistogramRegressor(**SMALL, warm_start=True).partial_fit(X, y).fit(X, y)
+    model.save(tmp_path / "model")
+    again = HistogramRegressor.load(tmp_path / "model")
+    for each in (model, again):
+        each.partial_fit(X, y)
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_only_a_stream_has_more_to_save_than_weights(tmp_path):
+    X, y = data()
+    HistogramRegressor(**SMALL).fit(X, y).save(tmp_path / "model")
+    described, tensors = model_files.load(tmp_path / "model")
+    assert "training" not in described
+    assert not [name for name in tensors if name.startswith(("optimizer", "generator"))]
 
 
 def test_bins_grow_on_a_warm_start():
@@ -916,19 +1101,103 @@ def test_another_network_cannot_go_on(change, tmp_path):
     np.testing.assert_array_equal(again.predict(X), expected)
 
 
-def test_an_interrupted_fit_leaves_a_model_that_works(tmp_path):
-    X, y = data()
+def everything(model):
+    """Return all that an estimator is, to the bit, as text and bytes."""
+    facts = {name: value for name, value in vars(model).items() if name != "callback"}
+    for name in ("model_", "_optimizers", "_generator"):
+        facts.pop(name, None)
+    tensors = {}
+    if hasattr(model, "model_"):
+        described, tensors = model.model_.state()
+        facts |= described
+    for i, optimizer in enumerate(getattr(model, "_optimizers", [])):
+        for j, state in optimizer.state_dict()["state"].items():
+            tensors |= {f"{i}.{j}.{name}": each for name, each in state.items()}
+    if isinstance(getattr(model, "_generator", None), np.random.RandomState):
+        facts["_generator"] = model._generator.get_state()[1].tobytes()
+    found = {name: each.numpy().tobytes() for name, each in tensors.items()}
+    return {name: repr(value) for name, value in facts.items()} | found
+
+
+def stopping_in(number):
+    """Return a callback that is interrupted in an epoch, as by Ctrl-C."""
 
     def stop(epoch):
-        if epoch.number == 3:
+        if epoch.number == number:
             raise KeyboardInterrupt
 
-    model = HistogramRegressor(**SMALL, callback=stop)
+    return stop
+
+
+def nan_in(y):
+    return np.where(np.arange(len(y)) == 3, np.nan, y)
+
+
+def start_from(name):
+    """Return an unfitted estimator, or a fitted one that has something to lose."""
+    X, y = data()
+    if name == "unfitted":
+        return HistogramRegressor(**SMALL)
+    if name == "fitted":
+        return HistogramRegressor(**SMALL).fit(X, y).calibrate(X, y)
+    if name == "warm":
+        model = HistogramRegressor(**SMALL, warm_start=True).fit(*frame())
+        return model.calibrate(*frame())
+    if name == "stream":
+        model = HistogramRegressor(**SMALL, n_estimators=2).partial_fit(X, y)
+        return model.partial_fit(X, 3 * y)
+    torch.manual_seed(0)
+    backbone = nn.Sequential(nn.Linear(3, 8), nn.BatchNorm1d(8), nn.Dropout(0.1))
+    return HistogramRegressor(**SMALL, backbone=backbone, warm_start=True).fit(X, y)
+
+
+@pytest.mark.parametrize("train", ["fit", "partial_fit"])
+@pytest.mark.parametrize("start", ["unfitted", "fitted", "warm", "stream", "backbone"])
+def test_a_fit_that_does_not_end_leaves_the_estimator_as_it_was(start, train):
+    model = start_from(start)
+    X, y = frame() if start == "warm" else data()
+    # Bins grow, and another number of columns is met, before anything goes wrong.
+    wider, one_less = 9 * y, X.iloc[:, 1:] if start == "warm" else X[:, 1:]
+    before = everything(model)
+    epoch = 1 if train == "partial_fit" else 3
+    for callback in (stopping_in(epoch), stopping_in(1), lambda epoch: 1 / 0):
+        model.callback = callback
+        with pytest.raises((KeyboardInterrupt, ZeroDivisionError)):
+            getattr(model, train)(X, wider)
+        assert everything(model) == before
+    model.callback = None
+    for rows, targets_of_rows in ((one_less, nan_in(y)), (X, nan_in(y)), (X, y[1:])):
+        with pytest.raises(ValueError):
+            getattr(model, train)(rows, targets_of_rows)
+        assert everything(model) == before
+    assert hasattr(model, "n_features_in_") == (start != "unfitted")
+    # What comes next is what would have come without the interruptions.
+    other = start_from(start)
+    for each in (model, other):
+        getattr(each, train)(X, wider)
+    np.testing.assert_array_equal(model.predict(X), other.predict(X))
+
+
+class InterruptedWhenFrozen(nn.Linear):
+    """A body that is interrupted when the second readout is fitted on it."""
+
+    is_armed = False
+
+    def forward(self, x):
+        if self.is_armed and self.training and not self.weight.requires_grad:
+            raise KeyboardInterrupt
+        return super().forward(x)
+
+
+def test_an_interrupted_sharpening_leaves_the_estimator_as_it_was():
+    X, y = data()
+    model = HistogramRegressor(**SMALL, backbone=InterruptedWhenFrozen(3, 8))
+    model.partial_fit(X, y)
+    before = everything(model)
+    model.model_.network.body.copies[0].is_armed = True
     with pytest.raises(KeyboardInterrupt):
-        model.fit(X, y)
-    model.save(tmp_path / "m")
-    loaded = HistogramRegressor.load(tmp_path / "m")
-    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+        model.partial_fit(X, y)
+    assert everything(model) == before
 
 
 @pytest.mark.parametrize(

@@ -79,6 +79,11 @@ class Model:
         """The number of targets, m."""
         return len(self.bins)
 
+    @property
+    def trained_parts(self) -> tuple[nn.Module, ...]:
+        """The network, and the second readout if there is one."""
+        return (self.network, self.sharp.readout) if self.sharp else (self.network,)
+
     def inputs(self, table: Table) -> tuple[Tensor, Tensor]:
         """Return a network's inputs: numbers (n, d) float32, codes (n, c) int64."""
         numbers = torch.tensor(table.numbers)  # a copy: arrays may be read-only
@@ -99,8 +104,9 @@ class Model:
             n = len(numbers)
             whole = torch.arange(-(-n // BLOCK) * BLOCK).clamp(max=n - 1)
             numbers, codes = numbers[whole].to(device), codes[whole].to(device)
-            with torch.inference_mode():
-                yield stack(numbers, codes)[:, :n].cpu()
+            with torch.inference_mode(), torch.autocast(device.type, enabled=False):
+                outputs = stack(numbers, codes)[:, :n].cpu()
+            yield outputs  # not within: the mode would be that of the caller
 
     def mean(self, table: Table) -> Tensor:
         """Return predicted means, (n, m) float64."""
@@ -151,13 +157,17 @@ class Model:
             ),
         )
 
-    def begin_sharp(self) -> Stack:
+    def begin_sharp(self, generator: torch.Generator | None = None) -> Stack:
         """Return the second stack: the same body, a readout that starts as the first's.
 
         It is made on the first call, and kept.
         """
         if self.sharp is None:
-            self.sharp = Stack(self.network.body, *self.network.shape)
+            # The weights that are drawn here are not used; not to draw them would
+            # change all that is drawn later, so the results of every random_state.
+            self.sharp = Stack(
+                self.network.body, *self.network.shape, generator=generator
+            )
             self.sharp.readout = copy.deepcopy(self.network.readout)
         return self.sharp
 

@@ -1,8 +1,8 @@
 """What the description and the tensors of a saved model must be, as data.
 
-`DESCRIPTION`, `OPTIONS` and `HISTORY` say it of ``model.json``; `TENSORS` and
-`CALIBRATION` of the file beside it. The tensors of the network (`BODY`, `READOUT` and
-`SHARP`) must be those that the options describe, which `Model.from_state` compares.
+`DESCRIPTION`, `OPTIONS`, `TRAINING` and `HISTORY` say it of ``model.json``, `TENSORS`
+and `CALIBRATION` of the file beside it. The tensors of the network (`BODY`, `READOUT`
+and `SHARP`) must be those that the options describe, which `Model.from_state` compares.
 """
 
 from __future__ import annotations
@@ -69,6 +69,15 @@ def _is_object(value: Any) -> bool:
     return isinstance(value, dict)
 
 
+def _is_optimizer(value: Any) -> bool:
+    names = {"learning_rate", "weight_decay"}
+    return (
+        _is_object(value)
+        and set(value) == names
+        and all(_is_number(each) and each >= 0 for each in value.values())
+    )
+
+
 def _is(*values: Any) -> Holds:
     return lambda value: any(value is each or value == each for each in values)
 
@@ -121,6 +130,7 @@ DESCRIPTION = {
     "options": Rule("an object", _is_object),
     "history": Rule("an object", _is_object),
     "notes": Rule("an object", _is_object),
+    "training": Rule("an object", _is_object, is_required=False),  # of partial_fit
 }
 """Of ``model.json``. Other keys are left alone: a later version may have added them."""
 
@@ -156,6 +166,14 @@ OPTIONS = {
     "warm_start": SWITCH,
 }
 """Their types. Which values they may have, the regressor checks as it does in fit."""
+
+TRAINING = {
+    "optimizers": Rule(
+        "a list of objects of a learning_rate and a weight_decay, two at most",
+        _either(*(_is_list_of(_is_optimizer, n=n) for n in range(3))),
+    ),
+    "has_generator": FLAG,
+}
 
 HISTORY = {
     "loss": SERIES,
@@ -209,7 +227,9 @@ LEAST = {"m": 1, "n": 1, "s": 2, "b": 7}
 """Sizes below which there is nothing to predict: one target, one row, two knots, two
 bins with their tails."""
 BODY, READOUT, SHARP = "network.body.", "network.readout.", "sharp."
-"""How the names of all other tensors begin, those of the network."""
+OPTIMIZER, GENERATOR = "optimizer.", "generator"
+"""How the names of all other tensors begin: those of the network, and of what
+training goes on with, see `histreg.training_state`."""
 
 
 def check_description(described: Any) -> None:
@@ -223,6 +243,8 @@ def check_description(described: Any) -> None:
             "know; a later one may"
         )
     _check_object("'options'", options, OPTIONS)
+    if "training" in described:
+        _check_object("'training'", described["training"], TRAINING)
     history = described["history"]
     _check_object("'history'", history, HISTORY)
     lengths = {len(history[name]) for name in HISTORY}
@@ -255,7 +277,10 @@ def check_tensors(described: Mapping[str, Any], tensors: Mapping[str, Tensor]) -
         Those of the network are not looked at.
     """
     rules = TENSORS | (CALIBRATION if described["is_calibrated"] else {})
-    others = (BODY, READOUT, *((SHARP,) if described["is_sharp"] else ()))
+    others = (
+        *(BODY, READOUT, *((SHARP,) if described["is_sharp"] else ())),
+        *((OPTIMIZER, GENERATOR) if "training" in described else ()),
+    )
     check_names(rules, [name for name in tensors if not name.startswith(others)])
     sizes: dict[str, int] = {}
     for name, rule in rules.items():

@@ -1,7 +1,9 @@
 """Networks: bodies that turn rows into features and know nothing of losses.
 
 Everything here is a stack: M networks of one shape live in tensors with a leading
-model dimension, and one call trains or evaluates them all.
+model dimension, and one call trains or evaluates them all. Weights are float32,
+whatever torch's default type is, and are drawn from the ``generator`` that is given, or
+from torch's own.
 """
 
 from __future__ import annotations
@@ -35,11 +37,19 @@ class StackedLinear(nn.Module):
     Weights and biases start uniform within 1 / sqrt(i), as in ``nn.Linear``.
     """
 
-    def __init__(self, n_models: int, in_features: int, out_features: int) -> None:
+    def __init__(
+        self,
+        n_models: int,
+        in_features: int,
+        out_features: int,
+        *,
+        generator: torch.Generator | None = None,
+    ) -> None:
         super().__init__()
         bound = 1 / math.sqrt(max(1, in_features))
-        self.weight = _uniform(bound, n_models, in_features, out_features)
-        self.bias = _uniform(bound, n_models, 1, out_features)
+        weight_shape = (n_models, in_features, out_features)
+        self.weight = _uniform(bound, weight_shape, generator)
+        self.bias = _uniform(bound, (n_models, 1, out_features), generator)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return one linear map of each model's inputs."""
@@ -65,6 +75,7 @@ class PeriodicEmbedding(nn.Module):
     n_frequencies : int
     frequency_scale : float
         Standard deviation of the first frequencies, for inputs of unit variance.
+    generator : torch.Generator, optional
     """
 
     def __init__(
@@ -75,13 +86,15 @@ class PeriodicEmbedding(nn.Module):
         width: int = 8,
         n_frequencies: int = 16,
         frequency_scale: float = 0.05,
+        generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
-        start = torch.randn(n_models, n_numbers, 1, n_frequencies) * frequency_scale
-        self.frequencies = nn.Parameter(start)
+        start = _normal((n_models, n_numbers, 1, n_frequencies), generator)
+        self.frequencies = nn.Parameter(start * frequency_scale)
         bound = 1 / math.sqrt(2 * n_frequencies)
-        self.weight = _uniform(bound, n_models, n_numbers, 2 * n_frequencies, width)
-        self.bias = _uniform(bound, n_models, n_numbers, 1, width)
+        weight_shape = (n_models, n_numbers, 2 * n_frequencies, width)
+        self.weight = _uniform(bound, weight_shape, generator)
+        self.bias = _uniform(bound, (n_models, n_numbers, 1, width), generator)
 
     def forward(self, numbers: Tensor) -> Tensor:
         """Return (n, d) -> (M, n, d e)."""
@@ -103,14 +116,21 @@ class LabelEmbedding(nn.Module):
     n_models : int
     n_codes : sequence of int
         How many codes each of the c columns has; code 0 is for unknown labels.
+    generator : torch.Generator, optional
     """
 
-    def __init__(self, n_models: int, n_codes: Sequence[int]) -> None:
+    def __init__(
+        self,
+        n_models: int,
+        n_codes: Sequence[int],
+        *,
+        generator: torch.Generator | None = None,
+    ) -> None:
         super().__init__()
         self.width = sum(_label_width(n) for n in n_codes)
         self.tables = nn.ParameterList()
         for n in n_codes:
-            start = torch.randn(n_models, n, _label_width(n))
+            start = _normal((n_models, n, _label_width(n)), generator)
             start[:, 0] = 0
             self.tables.append(nn.Parameter(start))
 
@@ -138,6 +158,8 @@ class TabularBody(nn.Module):
     dropout : float
     embedding_width : int
         0 takes the numbers as they are.
+    generator : torch.Generator, optional
+        Of the first weights.
     """
 
     def __init__(
@@ -150,6 +172,7 @@ class TabularBody(nn.Module):
         activation: str = "relu",
         dropout: float = 0.1,
         embedding_width: int = 8,
+        generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
         check_choice("activation", activation, ACTIVATIONS)
@@ -161,21 +184,32 @@ class TabularBody(nn.Module):
         width = n_numbers
         if embedding_width and n_numbers:
             self.number_embedding = PeriodicEmbedding(
-                n_models, n_numbers, width=embedding_width
+                n_models, n_numbers, width=embedding_width, generator=generator
             )
             width = n_numbers * embedding_width
         if n_codes:
-            self.label_embedding = LabelEmbedding(n_models, n_codes)
+            self.label_embedding = LabelEmbedding(
+                n_models, n_codes, generator=generator
+            )
             width += self.label_embedding.width
         sizes = [width, *hidden_layer_sizes]
         self.layers = nn.ModuleList(
-            StackedLinear(n_models, n_in, n_out)
+            StackedLinear(n_models, n_in, n_out, generator=generator)
             for n_in, n_out in itertools.pairwise(sizes)
         )
         self.n_features = sizes[-1]
 
-    def forward(self, numbers: Tensor, codes: Tensor) -> Tensor:
-        """Return features: (n, d) and (n, c) -> (M, n, n_features)."""
+    def forward(
+        self,
+        numbers: Tensor,
+        codes: Tensor,
+        *,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
+        """Return features: (n, d) and (n, c) -> (M, n, n_features).
+
+        ``generator``, on the device of the numbers, is where dropout draws from.
+        """
         if self.number_embedding is not None:
             parts = [self.number_embedding(numbers)]
         else:
@@ -187,7 +221,7 @@ class TabularBody(nn.Module):
         for layer in self.layers:
             hidden = activate(layer(hidden))
             if self.training and self.dropout:
-                hidden = dropout(hidden, self.dropout)
+                hidden = dropout(hidden, self.dropout, generator=generator)
         return hidden
 
     def state_of(self, i: int) -> list[Tensor]:
@@ -200,7 +234,8 @@ class CopiedBody(nn.Module):
 
     The module takes (n, d) numbers; labels come as one-hot columns after them. It
     starts as it was given in the first copy; in others every layer with
-    ``reset_parameters`` is drawn again.
+    ``reset_parameters`` is drawn again, from torch's own generators: a module knows no
+    others.
 
     Parameters
     ----------
@@ -230,8 +265,17 @@ class CopiedBody(nn.Module):
         n_inputs = n_numbers + sum(self.n_codes)
         self.n_features = _n_features_of(self.copies[0], n_inputs)
 
-    def forward(self, numbers: Tensor, codes: Tensor) -> Tensor:
-        """Return features: (n, d) and (n, c) -> (M, n, n_features)."""
+    def forward(
+        self,
+        numbers: Tensor,
+        codes: Tensor,
+        *,
+        generator: torch.Generator | None = None,  # noqa: ARG002
+    ) -> Tensor:
+        """Return features: (n, d) and (n, c) -> (M, n, n_features).
+
+        ``generator`` has no effect: a module draws from torch's own.
+        """
         one_hot = [
             F.one_hot(codes[:, i], n).to(numbers.dtype)
             for i, n in enumerate(self.n_codes)
@@ -257,16 +301,23 @@ class Stack(nn.Module):
         m.
     n_outputs : int
         o, for each target: one per bin, or what else a loss asks for.
+    generator : torch.Generator, optional
+        Of the readout's first weights.
     """
 
     def __init__(
-        self, body: TabularBody | CopiedBody, n_targets: int, n_outputs: int
+        self,
+        body: TabularBody | CopiedBody,
+        n_targets: int,
+        n_outputs: int,
+        *,
+        generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
         self.shape = (n_targets, n_outputs)
         self.body = body
         self.readout = StackedLinear(
-            body.n_models, body.n_features, n_targets * n_outputs
+            body.n_models, body.n_features, n_targets * n_outputs, generator=generator
         )
 
     @property
@@ -274,9 +325,15 @@ class Stack(nn.Module):
         """The number of models, M."""
         return self.body.n_models
 
-    def forward(self, numbers: Tensor, codes: Tensor) -> Tensor:
-        """Return (n, d) and (n, c) -> (M, n, m, o)."""
-        return self.outputs(self.body(numbers, codes))
+    def forward(
+        self,
+        numbers: Tensor,
+        codes: Tensor,
+        *,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
+        """Return (n, d) and (n, c) -> (M, n, m, o); ``generator`` is for dropout."""
+        return self.outputs(self.body(numbers, codes, generator=generator))
 
     def outputs(self, features: Tensor) -> Tensor:
         """Return the readout of features: (M, n, h) -> (M, n, m, o)."""
@@ -331,7 +388,9 @@ def dropout(x: Tensor, p: float, *, generator: torch.Generator | None = None) ->
     words.random_(torch.iinfo(torch.int64).min, None, generator=generator)
     draws = words.view(torch.int16)[: x.numel()].view(x.shape)
     kept = draws >= round(p * 2**16) - 2**15
-    return x * (kept * (1 / (1 - p)))
+    # A tensor, since a bool times a plain number has torch's default type.
+    scale = torch.full((), 1 / (1 - p), dtype=torch.float32, device=x.device)
+    return x * (kept * scale)
 
 
 def _rebin_moments(
@@ -361,8 +420,15 @@ def _slices(module: nn.Module, i: int) -> list[Tensor]:
     return [parameter.detach()[i] for parameter in module.parameters()]
 
 
-def _uniform(bound: float, *shape: int) -> nn.Parameter:
-    return nn.Parameter(torch.empty(*shape).uniform_(-bound, bound))
+def _uniform(
+    bound: float, shape: tuple[int, ...], generator: torch.Generator | None
+) -> nn.Parameter:
+    start = torch.empty(shape, dtype=torch.float32)
+    return nn.Parameter(start.uniform_(-bound, bound, generator=generator))
+
+
+def _normal(shape: tuple[int, ...], generator: torch.Generator | None) -> Tensor:
+    return torch.randn(shape, dtype=torch.float32, generator=generator)
 
 
 def _label_width(n_codes: int) -> int:
@@ -376,7 +442,7 @@ def _n_features_of(module: nn.Module, n_inputs: int) -> int:
     module.eval()  # normalisations over the batch have no use for two rows
     try:
         with torch.no_grad():
-            features = module(torch.zeros(2, n_inputs))
+            features = module(torch.zeros(2, n_inputs, dtype=torch.float32))
     except RuntimeError as error:
         raise InputError(
             f"backbone must take rows of shape (n, {n_inputs}), the columns of this "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -25,7 +26,7 @@ from sklearn.utils.validation import (
 )
 from torch import Tensor, nn
 
-from histreg import conformal, model_files, model_schema, spacings
+from histreg import conformal, model_files, model_schema, spacings, training_state
 from histreg._checks import (
     check_choice,
     check_count,
@@ -51,7 +52,17 @@ from histreg.objectives import (
     objective_of,
 )
 from histreg.tails import checked_kinds
-from histreg.training import Epoch, Measure, Rows, Settings, optimizer_of, train
+from histreg.training import (
+    Epoch,
+    Generators,
+    Measure,
+    Rows,
+    Settings,
+    Snapshot,
+    optimizer_of,
+    train,
+)
+from histreg.training_state import TrainingState
 
 OUTPUT_TYPES = ("mean", "median", "mode", "quantiles")
 DECILES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -306,34 +317,35 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         goes_on = self.warm_start and hasattr(self, "model_")
         if goes_on:
             self._check_structure()
-        data = self._read_training(X, y, sample_weight, censored, reset=not goes_on)
-        if data.censored is not None and bool(data.censored.all(dim=0).any()):
-            raise InputError(
-                "censored must leave targets that are known, one at least in each "
-                f"column of y, got all {len(data.y)} of one censored"
-            )
         device = self._device()
-        seed = check_random_state(self.random_state).randint(2**31)
-        with _seeded(seed, device):
-            if goes_on:
-                self._grow(data)
-            else:
-                self._start(data)
-            self.n_seen_ = self.n_clipped_ = 0
-            rows = self._rows(data, device)
-            self.model_.sharp = None  # of an earlier fit, for the network as it was
-            self._optimizers: list[torch.optim.Optimizer] = []
-            held_out = self._held_out(len(rows), device)
-            settings = self._settings(len(rows))
-            history = self._train(self.model_.network, rows, held_out, settings)
-            if self._sharpens():
-                few = replace(
-                    settings,
-                    n_epochs=min(SHARPENING_EPOCHS, settings.n_epochs),
-                    patience=min(SHARPENING_PATIENCE, settings.patience),
+        with _plain_torch(device), self._all_or_nothing(goes_on=goes_on):
+            data = self._read_training(X, y, sample_weight, censored, reset=not goes_on)
+            if data.censored is not None and bool(data.censored.all(dim=0).any()):
+                raise InputError(
+                    "censored must leave targets that are known, one at least in each "
+                    f"column of y, got all {len(data.y)} of one censored"
                 )
-                self._train_sharp(rows, held_out, few)
-        self._keep(history)
+            seed = check_random_state(self.random_state).randint(2**31)
+            with self._drawing(seed, device) as generators:
+                if goes_on:
+                    self._grow(data)
+                else:
+                    self._start(data, generators)
+                self.n_seen_ = self.n_clipped_ = 0
+                rows = self._rows(data, device)
+                self.model_.sharp = None  # of an earlier fit, for the network as it was
+                self._optimizers: list[torch.optim.Optimizer] = []
+                held_out = self._held_out(len(rows), device, generators)
+                settings = self._settings(len(rows))
+                history = self._train(rows, held_out, settings, generators)
+                if self._sharpens():
+                    few = replace(
+                        settings,
+                        n_epochs=min(SHARPENING_EPOCHS, settings.n_epochs),
+                        patience=min(SHARPENING_PATIENCE, settings.patience),
+                    )
+                    self._train_sharp(rows, held_out, few, generators)
+            self._keep(history)
         return self
 
     def partial_fit(
@@ -367,32 +379,85 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         first = not hasattr(self, "model_")
         if not first:
             self._check_structure()
-        data = self._read_training(X, y, sample_weight, censored, reset=first)
         device = self._device()
-        if first or not hasattr(self, "_generator"):
-            self._generator = check_random_state(self.random_state)
-        with _seeded(self._generator.randint(2**31), device):
-            if first:
-                self._start(data)
-            else:
-                self._grow(data)
-            rows = self._rows(data, device)
-            nobody = torch.zeros(
-                self.model_.network.n_models, len(rows), dtype=torch.bool, device=device
-            )
-            settings = self._settings(len(rows), n_epochs=1)
-            if not getattr(self, "_optimizers", None):
-                self._optimizers = [optimizer_of(self.model_.network, settings)]
-                if self._sharpens():
-                    readout = self.model_.begin_sharp().readout
-                    self._optimizers.append(optimizer_of(readout, settings))
-            history = self._train(
-                self.model_.network, rows, nobody, settings, self._optimizers[0]
-            )
-            if self._sharpens() and self._optimizers:
-                self._train_sharp(rows, nobody, settings, self._optimizers[1])
-        self._keep(history, append=not first)
+        with _plain_torch(device), self._all_or_nothing(goes_on=not first):
+            data = self._read_training(X, y, sample_weight, censored, reset=first)
+            if first or not hasattr(self, "_generator"):
+                self._generator = check_random_state(self.random_state)
+            seed = self._generator.randint(2**31)
+            with self._drawing(seed, device) as generators:
+                if first:
+                    self._start(data, generators)
+                else:
+                    self._grow(data)
+                rows = self._rows(data, device)
+                network = self.model_.network
+                nobody = torch.zeros(
+                    network.n_models, len(rows), dtype=torch.bool, device=device
+                )
+                settings = self._settings(len(rows), n_epochs=1)
+                if not getattr(self, "_optimizers", None):
+                    self._optimizers = [optimizer_of(network, settings)]
+                    if self._sharpens():
+                        readout = self.model_.begin_sharp(generators.cpu).readout
+                        self._optimizers.append(optimizer_of(readout, settings))
+                history = self._train(
+                    rows, nobody, settings, generators, self._optimizers[0]
+                )
+                if self._sharpens() and self._optimizers:
+                    self._train_sharp(
+                        rows, nobody, settings, generators, self._optimizers[1]
+                    )
+            self._keep(history, append=not first)
         return self
+
+    @contextmanager
+    def _all_or_nothing(self, *, goes_on: bool) -> Iterator[None]:
+        """Leave the estimator as it was, unless what is done inside comes to its end.
+
+        Parameters
+        ----------
+        goes_on : bool
+            Whether the present network is trained, in place, and not another one.
+        """
+        before = dict(vars(self))
+        if goes_on:
+            model_before = dict(vars(self.model_))
+            optimizers = getattr(self, "_optimizers", ())
+            snapshot = Snapshot(self.model_.trained_parts, optimizers)
+            draws_before = self._own_draws()
+        try:
+            yield
+        except BaseException:  # Ctrl-C is none of Exception
+            self.__dict__ = before
+            if goes_on:
+                self.model_.__dict__ = model_before
+                snapshot.restore()
+                if draws_before is not None:
+                    self._generator.set_state(draws_before)
+            raise
+
+    def _own_draws(self) -> Any:
+        """Return the state of the generator of `partial_fit`, None if it is others'."""
+        generator: Any = getattr(self, "_generator", None)
+        others = (None, self.random_state, check_random_state(None))
+        is_own = all(generator is not each for each in others)
+        return generator.get_state(legacy=False) if is_own else None
+
+    @contextmanager
+    def _drawing(self, seed: int, device: torch.device) -> Iterator[Generators]:
+        """Yield what to draw from inside; torch's own generators stay as they are.
+
+        Unless there is a backbone: its dropout and first weights can come from nowhere
+        else. Torch's own are then seeded, and put back in the end, by one at a time.
+        """
+        if self.backbone is None:
+            yield Generators.seeded(seed, device)
+            return
+        devices = [device] if device.type == "cuda" else []
+        with _BACKBONES, torch.random.fork_rng(devices=devices):
+            torch.manual_seed(seed)
+            yield Generators()
 
     def calibrate(self, X: Any, y: ArrayLike) -> Self:
         """Let `predict_interval` cover what it promises, from rows not trained on.
@@ -422,7 +487,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             raise InputError(
                 f"y must have {self.n_outputs_} columns, as in fit, got shape {y.shape}"
             )
-        self.model_.calibrate(table, torch.tensor(y))
+        with _plain_torch(self._device()):
+            self.model_.calibrate(table, torch.tensor(y))
         return self
 
     def predict(
@@ -581,11 +647,21 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         The folder is made if it is missing; a model in it is replaced, as a whole or
         not at all. Options that are code (``backbone``, a callable ``target``) are not
         saved: the backbone is to be given to `load` again.
+
+        After `partial_fit`, the moments of the optimizer and the state of the random
+        numbers are saved too, so that a loaded model continues exactly as the saved one
+        would. That makes the folder about three times as large.
         """
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         described, tensors = self.model_.state()
-        described |= {
+        described_training, training_tensors = training_state.describe(
+            TrainingState(
+                getattr(self, "_optimizers", ()), getattr(self, "_generator", None)
+            ),
+            self.model_.trained_parts,
+        )
+        described |= described_training | {
             "options": self._options(),
             "has_own_bins": not isinstance(self._structure["bins"], str),
             "has_backbone": self._structure["backbone"] is not None,
@@ -599,6 +675,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             },
             "notes": self.notes_,
         }
+        tensors |= training_tensors
         with model_files.blamed("the model cannot be saved"):
             model_schema.check_description(described)
             model_schema.check_tensors(described, tensors)
@@ -639,14 +716,25 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             model_schema.check_tensors(described, tensors)
         model.backbone = backbone
         blame = "is damaged" if backbone is None else "does not go with this backbone"
-        with model_files.blamed(f"{weights} {blame}"):
+        target = model._device()
+        with (
+            model_files.blamed(f"{weights} {blame}"),
+            _plain_torch(target),
+            model._drawing(0, target),
+        ):
             model._check_size(described["labels"], tensors)
             model.model_ = Model.from_state(
                 described,
                 tensors,
                 body_for=model._empty_body,
                 objective_for=model._objective,
-            ).to(model._device())
+            ).to(target)
+            training = training_state.restore(
+                described, tensors, model.model_.trained_parts
+            )
+        model._optimizers = list(training.optimizers)
+        if training.generator is not None:
+            model._generator = training.generator
         if described["has_own_bins"]:
             model.bins = list(model.model_.bins)
         model._structure = {name: getattr(model, name) for name in STRUCTURE}
@@ -847,13 +935,18 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             y, dtype=np.float64, ensure_2d=False, input_name="y", estimator=self
         )
 
-    def _start(self, data: _Training) -> None:
+    def _start(self, data: _Training, generators: Generators) -> None:
         """Learn columns and bins, and draw the first weights."""
         bins = self._bins_for(data.y)
         scaling = NumberScaling.of(data.table.numbers)
         codes = LabelCodes.of(data.table.labels)
         objective = self._objective(bins, *center_and_scale(data.y))
-        network = Stack(self._body(scaling, codes), len(bins), objective.n_outputs)
+        network = Stack(
+            self._body(scaling, codes, generators.cpu),
+            len(bins),
+            objective.n_outputs,
+            generator=generators.cpu,
+        )
         self.model_ = Model(
             data.kinds, scaling, codes, objective, network, data.is_flat
         ).to(self._device())
@@ -973,7 +1066,10 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         return NamedTarget(self.target, sigma_in_bins)
 
     def _body(
-        self, scaling: NumberScaling, codes: LabelCodes
+        self,
+        scaling: NumberScaling,
+        codes: LabelCodes,
+        generator: torch.Generator | None,
     ) -> TabularBody | CopiedBody:
         shape = (int(self.n_estimators), scaling.n_outputs, codes.n_codes)
         if self.backbone is not None:
@@ -987,6 +1083,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             activation=self.activation,
             dropout=self.dropout,
             embedding_width=int(width),
+            generator=generator,
         )
 
     def _empty_body(
@@ -994,9 +1091,9 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     ) -> TabularBody | CopiedBody:
         """Return a body to be filled; on the meta device, unless it is a backbone."""
         if self.backbone is not None:
-            return self._body(scaling, codes)
+            return self._body(scaling, codes, None)
         with torch.device("meta"):
-            return self._body(scaling, codes)
+            return self._body(scaling, codes, None)
 
     def _check_size(
         self, labels: Sequence[Sequence[str]], tensors: dict[str, Tensor]
@@ -1076,12 +1173,14 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                         stacklevel=4,
                     )
 
-    def _held_out(self, n: int, device: torch.device) -> Tensor:  # (M, n), bool
+    def _held_out(
+        self, n: int, device: torch.device, generators: Generators
+    ) -> Tensor:  # (M, n), bool
         """Return which rows each model is judged on: parts of one shuffle in turn."""
         held_out = torch.zeros(self.model_.network.n_models, n, dtype=torch.bool)
         n_judges = round(self.validation_fraction * n)
         if self.early_stopping and FEWEST_JUDGES <= n_judges < n:
-            order = torch.randperm(n)
+            order = torch.randperm(n, generator=generators.cpu)
             for i, row in enumerate(held_out):
                 row[order[(i * n_judges + torch.arange(n_judges)) % n]] = True
         return held_out.to(device)
@@ -1101,21 +1200,22 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
 
     def _train(
         self,
-        stack: Stack,
         rows: Rows,
         held_out: Tensor,
         settings: Settings,
+        generators: Generators,
         optimizer: torch.optim.Optimizer | None = None,
     ) -> list[Epoch]:
         objective = self.model_.objective
         history = train(
-            stack,
+            self.model_.network,
             rows,
             held_out,
             Measure(objective.loss, objective.error),
             settings,
             optimizer=optimizer,
             on_epoch=self._report,
+            generators=generators,
         )
         if not math.isfinite(history[-1].loss):
             self._optimizers = []  # their averages are no numbers either
@@ -1140,11 +1240,12 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         rows: Rows,
         held_out: Tensor,
         settings: Settings,
+        generators: Generators,
         optimizer: torch.optim.Optimizer | None = None,
     ) -> None:
         """Fit the second readout to sharper targets, on the frozen body."""
         model = self.model_
-        sharp = model.begin_sharp()
+        sharp = model.begin_sharp(generators.cpu)
         objective = objective_of(
             self.loss,
             model.bins,
@@ -1161,6 +1262,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                 Measure(objective.loss, objective.error),
                 settings,
                 optimizer=optimizer or optimizer_of(sharp.readout, settings),
+                generators=generators,
             )
         finally:
             model.network.body.requires_grad_(True)
@@ -1246,10 +1348,15 @@ def _sizes(given: Any) -> tuple[int, ...]:
     return tuple(given) if np.iterable(given) else (given,)
 
 
+_BACKBONES = threading.RLock()  # held by who draws from torch's own generators
+
+
 @contextmanager
-def _seeded(seed: int, device: torch.device) -> Iterator[None]:
-    """Draw from this seed inside, and leave torch's own generators as they were."""
-    devices = [device] if device.type == "cuda" else []
-    with torch.random.fork_rng(devices=devices):
-        torch.manual_seed(seed)
+def _plain_torch(device: torch.device) -> Iterator[None]:
+    """Work as if the caller had entered no inference mode, no_grad or autocast."""
+    with (
+        torch.inference_mode(False),
+        torch.enable_grad(),
+        torch.autocast(device.type, enabled=False),
+    ):
         yield

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -85,6 +86,21 @@ class Epoch:
     elapsed_s: float
 
 
+class Generators(NamedTuple):
+    """Where training draws from; None is torch's own generator."""
+
+    cpu: torch.Generator | None = None  # order of the rows
+    on_device: torch.Generator | None = None  # dropout, where the network is
+
+    @classmethod
+    def seeded(cls, seed: int, device: torch.device) -> Generators:
+        """Return new ones; on the CPU both are the same."""
+        cpu = torch.Generator().manual_seed(seed)
+        if device.type == "cpu":
+            return cls(cpu, cpu)
+        return cls(cpu, torch.Generator(device).manual_seed(seed))
+
+
 class Measure(NamedTuple):
     """What a network is measured by, per model and sample."""
 
@@ -101,6 +117,7 @@ def train(
     *,
     optimizer: torch.optim.Optimizer | None = None,
     on_epoch: Callable[[Epoch], None] | None = None,
+    generators: Generators | None = None,
 ) -> list[Epoch]:
     """Train a stack of M networks, and leave each at its best weights.
 
@@ -121,12 +138,15 @@ def train(
     optimizer : Optimizer, optional
         One to go on with, see `optimizer_of`; it tells what is trained.
     on_epoch : callable, optional
+    generators : Generators, optional
+        Torch's own if not given.
 
     Returns
     -------
     list of Epoch
     """
     started = time.monotonic()
+    generators = generators or Generators()
     optimizer = optimizer or optimizer_of(network, settings)
     trained = [each for group in optimizer.param_groups for each in group["params"]]
     averages = _Averages(trained, settings.averaging)
@@ -138,10 +158,11 @@ def train(
         for number in range(1, settings.n_epochs + 1):
             _train_mode(network)
             losses = []
-            for index in _batches(learns, settings):
+            for index in _batches(learns, settings, generators.cpu):
                 batch = rows.at(index)
                 learning = ~held_out[:, index]  # (M, b)
-                each = measure.loss(network(*batch.inputs), *batch.targets)  # (M, b)
+                outputs = network(*batch.inputs, generator=generators.on_device)
+                each = measure.loss(outputs, *batch.targets)  # (M, b)
                 # Over the rows of the batch, not over their weights: a heavy row
                 # counts the same whatever company it is in.
                 mean = _weighted_mean(each * batch.weight, learning)  # (M,)
@@ -181,11 +202,14 @@ def train(
     return history
 
 
-def _batches(rows: Tensor, settings: Settings) -> Iterator[Tensor]:
+def _batches(
+    rows: Tensor, settings: Settings, generator: torch.Generator | None
+) -> Iterator[Tensor]:
     """Yield the row numbers of each step of an epoch."""
     steps_a_pass = -(-len(rows) // settings.batch_size)
     for _ in range(max(1, settings.fewest_steps // max(1, steps_a_pass))):
-        shuffled = rows[torch.randperm(len(rows)).to(rows.device)]
+        order = torch.randperm(len(rows), generator=generator)
+        shuffled = rows[order.to(rows.device)]
         batches = list(shuffled.split(settings.batch_size))
         if len(batches) > 1 and len(batches[-1]) == 1:
             # One row has no statistics, should the network take those of a batch.
@@ -210,6 +234,35 @@ def optimizer_of(module: nn.Module, settings: Settings) -> torch.optim.Optimizer
         weight_decay=settings.weight_decay,
         fused=True,
     )
+
+
+class Snapshot:
+    """A copy of all that training changes in place, to go back to.
+
+    Parameters
+    ----------
+    modules : iterable of nn.Module
+        Weights and statistics.
+    optimizers : iterable of Optimizers
+        Their moments.
+    """
+
+    def __init__(
+        self, modules: Iterable[nn.Module], optimizers: Iterable[torch.optim.Optimizer]
+    ) -> None:
+        self.tensors = [
+            each.detach()
+            for module in modules
+            for each in (*module.parameters(), *module.buffers())
+        ]
+        self.kept = [each.clone() for each in self.tensors]
+        self.states = [(each, copy.deepcopy(each.state_dict())) for each in optimizers]
+
+    def restore(self) -> None:
+        """Put everything back as it was."""
+        _copy(self.kept, self.tensors)
+        for optimizer, state in self.states:
+            optimizer.load_state_dict(state)
 
 
 class _Averages:
@@ -250,7 +303,7 @@ class _Best:
     def __init__(self, network: Stack) -> None:
         self.states = [network.state_of(i) for i in range(network.n_models)]
         self.kept = [[each.clone() for each in state] for state in self.states]
-        self.loss = torch.full((network.n_models,), math.inf)
+        self.loss = torch.full((network.n_models,), math.inf, dtype=torch.float32)
         self.epoch = torch.zeros(network.n_models, dtype=torch.int64)
 
     def update(self, number: int, validation: Tensor | None) -> bool:
