@@ -393,7 +393,8 @@ DAMAGES: dict[str, Damage] = {
     },
     **{
         f"no {'.'.join(keys)}": drop(*keys)
-        for keys in WRONG.keys() - OPTIONAL - ADDED - {("weights",), ("sha256",)}
+        for keys in WRONG
+        if keys not in OPTIONAL | ADDED | {("weights",), ("sha256",)}
     },
     **{f"no tensor {name}": no_tensor(name) for name in TENSOR_NAMES},
     **{

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from histreg import training_state
+from histreg.errors import InputError
 from histreg.networks import Stack, TabularBody
 from histreg.training import Settings, optimizer_of
 from histreg.training_state import TrainingState
@@ -92,3 +93,47 @@ def test_nothing_to_go_on_with_leaves_nothing_to_save():
         state = TrainingState(generator=generator)
         assert training_state.describe(state, parts()) == ({}, {})
     assert training_state.restore({}, {}, parts()) == TrainingState()
+
+
+def damaged(name, change):
+    def damage(_, tensors):
+        tensors[name] = change(tensors[name].clone())
+
+    return damage
+
+
+WRONG = {
+    "a tensor is missing": lambda _, tensors: tensors.pop("generator"),
+    "a tensor too many": lambda _, tensors: tensors.update(
+        {"optimizer.2.weight.step": torch.zeros(())}
+    ),
+    "one optimizer of two": lambda described, _: described["training"][
+        "optimizers"
+    ].pop(),
+    "no generator told": lambda described, _: described["training"].update(
+        has_generator=False
+    ),
+    "words that are none": damaged("generator", lambda words: words - 1),
+    "a position beyond the words": damaged("generator", lambda words: words + 700),
+    "words as floats": damaged("generator", lambda words: words.double()),
+    "a negative step": damaged("optimizer.1.weight.step", lambda step: step - 100),
+    "moments of another shape": damaged(
+        "optimizer.1.bias.exp_avg", lambda m: m[..., 1:]
+    ),
+    "moments that are no numbers": damaged(
+        "optimizer.0.readout.bias.exp_avg", lambda m: m * torch.nan
+    ),
+    "negative squares": damaged("optimizer.0.readout.bias.exp_avg_sq", lambda m: m - 1),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_state_that_cannot_be_is_refused_in_one_sentence(what):
+    both, optimizers = stepped()
+    state = TrainingState(optimizers, np.random.RandomState(0))
+    described, tensors = training_state.describe(state, both)
+    described = through_json(described)
+    training_state.restore(described, tensors, both)
+    WRONG[what](described, tensors)
+    with pytest.raises(InputError, match="must"):
+        training_state.restore(described, tensors, both)
