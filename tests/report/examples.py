@@ -1,6 +1,6 @@
 """Records made by hand, one set for each experiment."""
 
-from histreg.study.catalogue import FORECAST_HL, VALUE_HL
+from histreg.study.catalogue import FORECAST_HL, RECOMMENDED, VALUE_HL
 from histreg.study.measurements import Measurement, bound_example
 from histreg.study.methods import (
     L2,
@@ -270,6 +270,11 @@ RECORDS = {
     "sigma": [
         *tabular_records("pole", L2(), [1.0, 2.0]),
         *tabular_records("pole", HLGauss(0.5), [1.0, 2.0]),
+    ],
+    "rule-of-thumb": [
+        *tabular_records("pole", L2(), [1.0, 2.0]),
+        *tabular_records("pole", HLGauss(), [0.5, 0.7]),
+        *tabular_records("pole", RECOMMENDED, [0.6, 0.6]),
     ],
     "representation": REPRESENTATION,
     "auxiliary": AUXILIARY,

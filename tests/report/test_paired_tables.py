@@ -11,6 +11,7 @@ from tests.report.examples import (
     BINS,
     CORRUPTION,
     RATES,
+    RECORDS,
     REPRESENTATION,
     STEADY,
     SWEEP,
@@ -193,6 +194,14 @@ def test_a_head_start_is_compared_with_the_usual_start():
     assert [row[1:3] for row in table.rows] == [
         ("l2", "+0.500"),
         ("HL-Gauss", "-8.000"),
+    ]
+
+
+def test_the_rule_of_thumb_is_compared_with_the_setting_of_the_tables():
+    table = paired("rule-of-thumb", RECORDS["rule-of-thumb"])
+    assert [row[1:3] for row in table.rows] == [
+        ("HL-Gauss", "+0.900"),
+        ("HL-Gauss", "+0.000"),
     ]
 
 

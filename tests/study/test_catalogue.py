@@ -4,9 +4,11 @@ import json
 from collections import Counter
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 
 import pytest
 
+from histreg.bins import PRESETS, Bins
 from histreg.report.study_figures import FIGURES
 from histreg.report.study_tables import TABLES
 from histreg.study.catalogue import (
@@ -15,6 +17,7 @@ from histreg.study.catalogue import (
     FORECAST_HL,
     FREQUENCIES,
     OFFSETS,
+    RECOMMENDED,
     experiment,
     selected,
     sines,
@@ -32,9 +35,11 @@ from histreg.study.methods import (
     L2Noise,
     LinearRegression,
 )
+from histreg.study.store import Store
 from histreg.study.tabular import TabularRun
 from histreg.study.values import ValueRun
 
+KEPT = Path(__file__).parents[2] / "results" / "study"
 ALL = {run.key: run for each in EXPERIMENTS.values() for run in each.runs}
 PAPER_METHODS = {
     "Linear Regression",
@@ -162,7 +167,7 @@ def test_uniform_smoothing_has_the_grid_of_the_paper_and_none():
     assert methods - of_class(methods, HLUniform) == {HLOneBin()}
 
 
-@pytest.mark.parametrize("name", ["overall", "uniform", "projected"])
+@pytest.mark.parametrize("name", ["overall", "uniform", "projected", "rule-of-thumb"])
 def test_every_method_runs_with_five_seeds_on_four_data_sets(name):
     runs = experiment(name).runs
     count = Counter((run.dataset, run.method) for run in runs)
@@ -187,6 +192,24 @@ def test_networks_have_the_protocol_of_their_data_set(name, epochs, hidden, drop
     )
     found = (run.epochs, run.hidden, run.dropout, run.learning_rate, run.batch_size)
     assert found == (epochs, hidden, dropout, 1e-3, 256)
+
+
+@pytest.mark.parametrize("y_range", [(0.0, 1.0), (1922.0, 2011.0)])
+def test_the_rule_of_thumb_has_the_bins_and_the_sigma_of_the_preset(y_range):
+    assert RECOMMENDED.bins(*y_range) == Bins.preset("recommended", *y_range)
+    assert RECOMMENDED.sigma_in_bins == PRESETS["recommended"].sigma_in_bins == 2
+
+
+def test_the_rule_of_thumb_stands_beside_the_setting_of_the_tables_and_l2():
+    assert methods_of("rule-of-thumb") == {L2(), HLGauss(), RECOMMENDED}
+
+
+def test_the_rule_of_thumb_reuses_the_records_of_the_overall_results():
+    runs = selected(experiment("rule-of-thumb").runs, datasets=["pole", "bike"])
+    known = [run for run in runs if run.method != RECOMMENDED]
+    assert len(runs) == 30 and len(known) == 20
+    assert set(known) < set(experiment("overall").runs)
+    assert {each.run for each in Store(KEPT).records(known)} == set(known)
 
 
 def trained(name):

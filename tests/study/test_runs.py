@@ -1,15 +1,25 @@
 import json
 from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
 from typing import ClassVar
 
 import pytest
 
+from histreg.study.forecasts import ForecastRun
 from histreg.study.measurements import Measurement
 from histreg.study.methods import L2, MDN, HLGauss
 from histreg.study.runs import Outcome, Record
+from histreg.study.shapes import ShapeRun
 from histreg.study.sines import SineRun
 from histreg.study.tabular import TabularRun
+from histreg.study.values import ValueRun
 
+KEPT = Path(__file__).parents[2] / "results" / "study"
+KINDS = {
+    each.kind: each
+    for each in (TabularRun, SineRun, ForecastRun, ValueRun, ShapeRun, Measurement)
+}
 RUNS = [
     TabularRun("pole", HLGauss(), 1, 2, (4, 4)),
     TabularRun("pole", HLGauss(2.0), 1, 2, (4, 4)),
@@ -55,3 +65,68 @@ def test_a_record_survives_json():
     assert found["status"] == "done"
     diverged = replace(record, outcome=Outcome(diverged_at=3))
     assert diverged.to_json()["status"] == "diverged"
+
+
+def groups_of(run):
+    """Return the groups of alike runs that a run is in."""
+    match run:
+        case TabularRun() if not run.hidden:
+            return [f"{run.dataset}, linear regression"]
+        case TabularRun():
+            told = f"{run.dataset}, {run.epochs} epochs"
+            how = [*run.probes]
+            how += ["donor"] if run.donor else []
+            how += ["frozen body"] if run.has_frozen_body else []
+            return [told, f"{told}, {', '.join(how) or 'plain'}"]
+        case ForecastRun():
+            return [f"{run.dataset}, {run.architecture}, {run.method.name}"]
+        case ShapeRun():
+            return [f"shapes, {run.dataset}", f"shapes, {run.method}"]
+        case Measurement():
+            on_its_own = run.what in ("label-bias", "targets")
+            return [f"{run.what} {run.dataset}" if on_its_own else run.what]
+    return [f"{run.kind}, {run.method.name}"]
+
+
+NOT_TYPICAL = (
+    "bike, HL-Gauss, seed 1, with snapshots",  # other work kept the machine busy
+    "diabetes, label-bias",  # most of its time is the first import of scikit-learn
+)
+
+
+def stored_times():
+    """Return, by group, seconds taken and expected of the records that are kept."""
+    times = {}
+    for path in sorted(KEPT.glob("*.jsonl")):
+        for line in path.read_text().splitlines():
+            found = json.loads(line)
+            run = KINDS[found["run"]["kind"]].from_json(found["run"])
+            if run.label in NOT_TYPICAL:
+                continue
+            if found["status"] == "done":
+                for group in groups_of(run):
+                    by_key = times.setdefault(group, {})
+                    by_key[found["key"]] = found["elapsed_s"], run.expected_s
+    return {group: list(by_key.values()) for group, by_key in times.items()}
+
+
+TIMES = stored_times()
+LONG = [name for name, of in TIMES.items() if median(took for took, _ in of) >= 1]
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_runs_take_what_is_expected_within_a_factor_of_one_and_a_half(name):
+    ratio = median(took / expected for took, expected in TIMES[name])
+    assert 1 / 1.5 <= ratio <= 1.5
+
+
+@pytest.mark.parametrize("name", sorted(TIMES.keys() - LONG))
+def test_what_takes_less_than_a_second_is_expected_to(name):
+    assert median(expected for _, expected in TIMES[name]) < 1
+
+
+def test_stored_times_are_of_all_kinds_and_of_the_data_sets_trained_in_full():
+    names = " ".join(LONG)
+    for told in ("ct, 1000 epochs", "bike, 500", "pole, 500", "song-7000, 150"):
+        assert told in names
+    assert {"replays", "value, l2", "ETTh1, GRU, l2", "shapes, bike"} <= set(LONG)

@@ -34,9 +34,9 @@ def test_a_description_gives_the_run_again():
 
 
 def test_larger_tables_are_expected_to_take_longer():
-    small, large = (ShapeRun(name, "CatBoost", 0) for name in ("diabetes", "bike"))
-    ratio = table("bike").n_rows / table("diabetes").n_rows
-    assert large.expected_s / small.expected_s == pytest.approx(ratio)
+    names = ("diabetes", "friedman", "california")  # of 8 to 10 columns
+    expected = [ShapeRun(name, "CatBoost", 0).expected_s for name in names]
+    assert expected == sorted(expected)
 
 
 def test_a_record_scores_the_rows_that_were_not_learnt_from(monkeypatch):

@@ -219,6 +219,7 @@ PAIRINGS = {
     "rates": Pairing(_against(HLGauss()), _tuned),
     "bins": Pairing(_against(L2())),
     "sigma": Pairing(_against(L2())),
+    "rule-of-thumb": Pairing(_against(HLGauss())),
     "representation": Pairing(_with_own_body, label=column_label),
     "annealing": Pairing(_with_fixed_target),
     "corruption": Pairing(_with_l2),

@@ -45,6 +45,7 @@ FIGURES: dict[str, Callable[[Sequence[Record]], Figure]] = {
     "label-bias": measurement_figures.label_bias,
     "projected": error_figures.all_settings,
     **{name: sweep_figures.swept(name) for name in sweep_figures.SWEEPS},
+    "rule-of-thumb": error_figures.all_settings,
     "grid": error_figures.all_settings,
     "representation": error_figures.representation,
     "training": probe_figures.training,

@@ -81,8 +81,8 @@ TABLES: dict[str, Tables] = {
     **{
         name: errors(EXPERIMENTS[name].title)
         for name in (
-            *("bins", "sigma", "grid", "auxiliary", "annealing", "corruption"),
-            "snapshots",
+            *("bins", "sigma", "rule-of-thumb", "grid", "auxiliary", "annealing"),
+            *("corruption", "snapshots"),
         )
     },
     "representation": error_tables.representation,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from histreg._checks import check_choice, check_count
+from histreg.bins import PRESETS, Preset
 from histreg.study.datasets import GAMES, SERIES, TABLES
 from histreg.study.forecasters import BODIES
 from histreg.study.forecasts import ForecastRun
@@ -78,9 +79,19 @@ RATES = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
 TUNED = (L2(), L1(), MDN(2), MDN(4), HLGauss())
 """The losses whose learning rates are tuned; components of MDN with them."""
 
-FORECAST_HL = HLGauss(sigma_in_bins=2.0, padding_in_bins=6.0)
 
-VALUE_HL = HLGauss(sigma_in_bins=2.0, padding_in_bins=8.0)
+def _gauss_of(preset: Preset) -> HLGauss:
+    """Return HL-Gauss with the bins and the sigma of a preset."""
+    padding = preset.sigma_in_bins * preset.padding_in_sigmas
+    return HLGauss(preset.sigma_in_bins, preset.n_bins, padding)
+
+
+RECOMMENDED = _gauss_of(PRESETS["recommended"])
+"""The paper's rule of thumb: 100 bins, sigma of two, a padding of three sigmas."""
+
+FORECAST_HL = RECOMMENDED
+
+VALUE_HL = _gauss_of(PRESETS["atari"])
 VALUE_SEEDS = (1, 2)
 WITHOUT_REWARD = ("Assault", "MontezumaRevenge", "Tennis", "Venture")
 """Games in whose first 250,000 frames nobody scores; in the full file of Assault, which
@@ -304,6 +315,14 @@ EXPERIMENTS = {
             "Figures 6 (right) and 18",
             "How wide should the Gaussian target be?",
             tabular((L2(), *(HLGauss(sigma) for sigma in SIGMAS))),
+        ),
+        Experiment(
+            "rule-of-thumb",
+            "The recommended bins",
+            "its summary and conclusion, which have no table of it",
+            "Is HL-Gauss with the recommended settings as good as with those of the "
+            "tables, and better than l2?",
+            tabular((L2(), HLGauss(), RECOMMENDED)),
         ),
         Experiment(
             "grid",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import json
 import platform
 import subprocess
 from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +30,14 @@ def environment() -> dict[str, Any]:
 
 
 def _commit() -> str | None:
-    """Return the commit of the source, marked if files differ from it."""
+    """Return the commit of this code, from its checkout or from its installation."""
     here = Path(__file__).resolve()
     root = here.parents[3]
-    if not (root / ".git").exists():  # an installed package
-        return None
+    return _checked_out(root) if (root / ".git").exists() else _installed(here)
+
+
+def _checked_out(root: Path) -> str | None:
+    """Return the commit of a checkout, marked if files differ from it."""
     try:
         found = subprocess.run(
             ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"],
@@ -46,3 +50,18 @@ def _commit() -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return found.stdout.strip()
+
+
+def _installed(here: Path) -> str | None:
+    """Return the commit that was installed, as PEP 610 has the installer note it.
+
+    Only an installation from a repository (``git+https://``, ``git+file://``) has one;
+    one from a folder or a package index has none.
+    """
+    installed = distribution("histreg")
+    of_this = installed.locate_file(here.relative_to(here.parents[2]))
+    origin = installed.read_text("direct_url.json")
+    if origin is None or Path(str(of_this)).resolve() != here:
+        return None
+    commit: str | None = json.loads(origin).get("vcs_info", {}).get("commit_id")
+    return commit and commit[:12]

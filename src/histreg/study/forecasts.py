@@ -32,8 +32,10 @@ from histreg.study.streams import seed_of
 from histreg.study.trainer import Checkpoint
 from histreg.study.windows import Windows, windows_of
 
-S_A_WINDOW = {"Linear": 8e-4, "LSTM": 9.5e-3, "GRU": 9.5e-3, "Transformer": 1.3e-2}
-"""Seconds of one busy core for one window of an epoch."""
+S_A_WINDOW = {"Linear": 7.2e-5, "LSTM": 8e-3, "GRU": 8e-3, "Transformer": 1.8e-2}
+S_OF_HISTOGRAMS = 7e-4
+"""Seconds of one busy core for one window of an epoch: of the body with one output for
+each step, and what histograms for all steps add."""
 COUNTS = ("epochs", "patience", "batch_size", "n_inputs", "n_steps")
 RATES = ("learning_rate", "weight_decay")
 QUANTILES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
@@ -120,7 +122,10 @@ class ForecastRun(NetworkRun):
     def expected_s(self) -> float:
         """By the number of windows, and most of the epochs."""
         n_windows = 12 * series(self.dataset).rows_a_month
-        return 0.7 * self.epochs * n_windows * S_A_WINDOW[self.architecture]
+        window_s = S_A_WINDOW[self.architecture]
+        if isinstance(self.method, HLGauss):
+            window_s += S_OF_HISTOGRAMS
+        return 0.7 * self.epochs * n_windows * window_s
 
     def trained(self, workplace: Workplace, checkpoint: Checkpoint | None) -> Outcome:
         """Train and judge the forecaster."""

@@ -13,7 +13,7 @@ from torch import Tensor
 from histreg import targets, theory
 from histreg._checks import check_choice
 from histreg.bins import Bins
-from histreg.study.datasets import dataset, game, series
+from histreg.study.datasets import TABLES, dataset, game, series
 from histreg.study.methods import HLGauss, HLOneBin
 from histreg.study.replays import replay_of
 from histreg.study.runs import Outcome, Run, Workplace
@@ -26,7 +26,8 @@ SIGMAS_IN_BINS = tuple(2.0**power for power in range(-6, 5))
 N_BARS = 30
 N_SEEN, N_AHEAD = 96, 96  # moments, as forecasters see and forecast
 N_DISCRETIZED, N_TRUNCATED = 10_001, 100_001  # places of y in Figure 13
-EXPECTED_S = {"bias": 30.0, "replays": 50.0}  # of a core; of others, a few
+EXPECTED_S = {"bias": 40.0, "replays": 215.0, "theorems": 6.0}  # of a core
+S_A_MEASUREMENT, S_A_CELL = 0.05, 2.8e-7  # of others, and of a table that they read
 
 
 @dataclass(frozen=True)
@@ -75,8 +76,12 @@ class Measurement(Run):
 
     @property
     def expected_s(self) -> float:
-        """A few seconds, mostly of reading, but for what is simulated or played."""
-        return EXPECTED_S.get(self.what, 3.0)
+        """The time to read the table, but for what is simulated or played."""
+        if self.what in EXPECTED_S:
+            return EXPECTED_S[self.what]
+        read = TABLES.get(self.dataset)
+        n_cells = 0 if read is None else read.n_rows * read.n_features
+        return S_A_MEASUREMENT + S_A_CELL * n_cells
 
     @classmethod
     def compute(

@@ -107,10 +107,11 @@ class SineRun(Run):
 
     @property
     def expected_s(self) -> float:
-        """By the number of weights."""
+        """By the number of weights and of outputs, whose softmax counts."""
         sizes = [1, *self.hidden, self.method.n_outputs]
         n_weights = sum(a * b for a, b in pairwise(sizes))
-        return self.iterations * (5e-4 + 4.5e-8 * n_weights)
+        iteration_s = 5e-4 + 4.5e-8 * n_weights + 1e-5 * self.method.n_outputs
+        return self.iterations * iteration_s
 
     @classmethod
     def compute(cls, runs: Sequence[SineRun], workplace: Workplace) -> list[Outcome]:

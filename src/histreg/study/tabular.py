@@ -38,6 +38,14 @@ PARTS = ("test", "validation")
 CACHE_BYTES = 5e6  # that a stack may fill
 TYPICAL_OUTPUTS = 100
 
+# Seconds of one core of two busy ones, as the records in results/study took them. The
+# more weights, the more of the time is in products of matrices; CT Position is nearly
+# all of that.
+S_A_STEP, S_A_WEIGHT = 120e-6, 47e-9
+DONOR_COST = 0.6  # of a network's own, as runs of a stack share their donors
+S_A_PROBED_EPOCH = {"gradients": 0.015}  # other probes are few, and cost nothing
+S_OF_REGRESSION, S_A_PRODUCT = 0.01, 2.5e-10
+
 
 @dataclass(frozen=True)
 class TabularRun(Run):
@@ -213,14 +221,16 @@ class TabularRun(Run):
 
     @property
     def expected_s(self) -> float:
-        """By a line through the four data sets on one core of two busy ones."""
-        if not isinstance(self.method, NetworkMethod):
-            return 1.0
+        """By the steps and the weights of a network, and what is probed."""
         data = dataset(self.dataset)
+        if not isinstance(self.method, NetworkMethod):
+            return S_OF_REGRESSION + S_A_PRODUCT * data.n_rows * data.n_features**2
         share = 0.8 if self.part == "test" else 0.64
-        steps = self.epochs * math.ceil(data.n_rows * share / self.batch_size)
-        steps *= 1 if self.donor is None else 2
-        return steps * (200e-6 + 17.5e-9 * self._n_weights)
+        n_batches = math.ceil(data.n_rows * share / self.batch_size)
+        epoch_s = n_batches * (S_A_STEP + S_A_WEIGHT * self._n_weights)
+        epoch_s *= 1 if self.donor is None else 1 + DONOR_COST
+        epoch_s += sum(S_A_PROBED_EPOCH.get(name, 0.0) for name in self.probes)
+        return self.epochs * epoch_s
 
     def _training(self) -> Training:
         return Training(

@@ -9,11 +9,15 @@ import pytest
 from histreg.report.site.inconsistencies import MEASURED, inconsistencies
 from histreg.study.catalogue import EXPERIMENTS
 from histreg.study.claims import Evidence
-from histreg.study.methods import L2, HLOneBin, L2SoftmaxPerBin
+from histreg.study.methods import L2, HLOneBin, L2SoftmaxPerBin, LinearRegression
 from tests.study.made_up import tabular_records
 
 TEXT = files("histreg.report.site").joinpath("inconsistencies.toml").read_text()
 RECORDS = [
+    *tabular_records("bike", LinearRegression(), [1.0], train_MAE=[105.91]),
+    *tabular_records(
+        "ct", LinearRegression(), [1.0], train_RMSE=[8.0], test_RMSE=[9.0]
+    ),
     *tabular_records("pole", L2SoftmaxPerBin(), [11.0, 12.0]),
     *tabular_records("bike", L2SoftmaxPerBin(), [700.0]),
     *tabular_records("pole", HLOneBin(), [1.25]),
@@ -56,6 +60,8 @@ def test_exactly_those_with_a_text_are_measured():
         ("I14", ["2,042"]),  # (2 x 2011 / 89) ** 2
         ("I20", ["55", "2.1e-06", "4.2e-06"]),
         ("I21", ["0.675"]),
+        # sqrt(0.8 x 8 ** 2 + 0.2 x 9 ** 2), and of the paper's 8.209 and 8.341.
+        ("I25", ["105.9", "106.0", "8.210", "8.236"]),
         ("I29", ["1.25", "0.75"]),
         ("I31", ["29.00", "30.50", "31.03"]),
         ("I34", ["5.917", "5.906"]),

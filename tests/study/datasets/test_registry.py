@@ -13,7 +13,9 @@ ALL = pytest.mark.parametrize("data", DATASETS.values(), ids=DATASETS.keys())
 
 
 def test_the_names_are_those_of_the_command_line():
-    assert list(DATASETS) == ["ct", "song", "song-7000", "bike", "pole", "diabetes"]
+    assert list(DATASETS) == [
+        *("ct", "ct-385", "song", "song-7000", "bike", "pole", "diabetes"),
+    ]
 
 
 def test_a_data_set_is_found_by_its_name():
@@ -21,7 +23,7 @@ def test_a_data_set_is_found_by_its_name():
 
 
 def test_an_unknown_name_is_told_the_choices():
-    with pytest.raises(ValueError, match=r"'ct', 'song', .* got dataset='cat'"):
+    with pytest.raises(ValueError, match=r"'ct', 'ct-385', .* got dataset='cat'"):
         dataset("cat")
 
 

@@ -8,6 +8,7 @@ from histreg.study.claims import (
     forecasts,
     optimisation,
     overall,
+    recommendation,
     representation,
     robustness,
     synthetic,
@@ -34,6 +35,7 @@ SUBJECTS = (
     forecasts,
     values,
     theory,
+    recommendation,
 )
 
 CLAIMS: dict[str, Claim] = {

@@ -34,6 +34,7 @@ DATASETS: dict[str, DataSet] = {
     data.name: data
     for data in (
         ct.CT,
+        ct.CT_385,
         song.SONG,
         song.SONG_7000,
         bike.BIKE,

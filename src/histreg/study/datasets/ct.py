@@ -1,5 +1,7 @@
 """CT Position: where along the body a slice of a CT scan was taken."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from histreg.study.datasets.dataset import DataSet
@@ -13,7 +15,11 @@ def parse(content: bytes) -> Table:
     """Return two histograms per slice as features; the patients are the groups.
 
     The paper counts 385 features, which is 384 and either the patient's number or the
-    target; the number of a patient says nothing about a slice, so it is none here.
+    target. The 384 are the ones it must have used: least squares on them has an RMSE
+    over all rows, training and test together, of 8.236 (16 splits, each within 0.002),
+    and so have the paper's 8.209 and 8.341; with the patient's number it is 8.219. The
+    training MAE is 6.084 without and 6.069 with the number, with a standard deviation
+    of 0.011 over splits, so that the paper's 6.073 does not tell.
     """
     numbers = frame(content, COLUMNS)
     return Table(
@@ -22,6 +28,17 @@ def parse(content: bytes) -> Table:
         columns=FEATURES,
         sha256=sha256_of(content),
         groups=numbers["patientId"].to_numpy().astype(np.int64),
+    )
+
+
+def parse_with_patients(content: bytes) -> Table:
+    """Return the same with the patient's number as the first of 385 features."""
+    table = parse(content)
+    assert table.groups is not None
+    return replace(
+        table,
+        X=np.column_stack([table.groups, table.X]),
+        columns=COLUMNS[:-1],
     )
 
 
@@ -54,4 +71,17 @@ CT = DataSet(
         "(the patients are the table's groups). 5 columns are constant."
     ),
     parse=parse,
+)
+
+CT_385 = replace(
+    CT,
+    name="ct-385",
+    title="CT Position (with the patient's number)",
+    n_features=385,
+    quirks=(
+        "CT Position with the patient's number as a feature, which makes the 385 that "
+        "the paper counts; its linear regression must have had 384. "
+        f"{CT.quirks}"
+    ),
+    parse=parse_with_patients,
 )
