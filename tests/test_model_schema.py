@@ -89,7 +89,7 @@ def places(value, place=()):
 
 
 @pytest.mark.filterwarnings("ignore:X has feature names")
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", range(80))
 def test_a_random_change_is_refused_or_leaves_a_model_that_works(folder, seed):
     """Of a description: one to three values are taken out, or become others."""
     random = np.random.default_rng(seed)
@@ -119,7 +119,7 @@ def test_a_random_change_is_refused_or_leaves_a_model_that_works(folder, seed):
     np.testing.assert_array_equal(again.predict(table), model.predict(table))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(40))
 def test_a_flipped_bit_of_a_tensor_is_refused_or_leaves_a_model_that_works(
     folder, seed
 ):
@@ -156,7 +156,7 @@ def test_another_backbone_is_refused_with_what_differs(tmp_path):
     ]:
         with pytest.raises(InputError, match=sentence) as refusal:
             HistogramRegressor.load(tmp_path / "m", backbone=other)
-        assert "does not go with this backbone" in str(refusal.value)
+        assert "does not fit the given backbone" in str(refusal.value)
     again = HistogramRegressor.load(tmp_path / "m", backbone=backbone(8))
     np.testing.assert_array_equal(predictions(again), predictions(model))
 
@@ -193,8 +193,11 @@ def with_nan(model):
         (lambda model: setattr(model, "notes_", [1]), "'notes' must be an object"),
         (lambda model: setattr(model, "notes_", {"a": np.inf}), "not JSON compliant"),
         (lambda model: setattr(model, "notes_", {"a": {1}}), "not JSON serializable"),
-        (lambda model: setattr(model, "notes_", {1: 1, "1": 1}), "given twice"),
-        (lambda model: setattr(model, "notes_", {"a": damage.NESTED}), "100 deep"),
+        (lambda model: setattr(model, "notes_", {1: 1, "1": 1}), "occurs twice"),
+        (
+            lambda model: setattr(model, "notes_", {"a": damage.NESTED}),
+            "100 levels deep",
+        ),
         (
             lambda model: setattr(model, "notes_", {"a": "x" * 2**26}),
             "67,108,864 bytes",

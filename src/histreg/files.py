@@ -1,7 +1,7 @@
 """Files and folders that are whole or absent, whatever happens.
 
-What is being written has a name that says who writes it, ``.<machine>-<process>-<token>
-.partial.<name>``, so that the next writer can remove what a killed process left behind.
+While something is written, it is named ``.<machine>-<process>-<token>.partial.<name>``,
+so that the next writer can tell what a killed process left behind, and remove it.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def whole_folder(path: Path, *, is_ours: Callable[[Path], bool]) -> Iterator[Pat
     What is there already is replaced if it is an empty folder, or one of which
     `is_ours` says that it may be; else it is refused before anything is done. A process
     that is killed while it replaces a folder may leave it under a temporary name; the
-    next call puts it back.
+    next write into the parent folder puts it back.
     """
     path = path.absolute()
     if not path.parent.is_dir():
@@ -126,22 +126,6 @@ def locked(folder: Path, *, shared: bool = False) -> Iterator[None]:
             os.close(descriptor)
 
 
-def _lock(folder: Path, *, shared: bool) -> int | None:
-    """Return what holds a lock, once there is one; None where there cannot be."""
-    if fcntl is None:
-        return None
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:  # a folder that may be written to but not listed
-        return None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
-    except OSError:
-        os.close(descriptor)
-        return None
-    return descriptor
-
-
 def remove_abandoned(folder: Path) -> None:
     """Remove what killed processes of this machine left unfinished in a folder.
 
@@ -164,6 +148,22 @@ def remove_abandoned(folder: Path) -> None:
         else:
             with suppress(OSError):  # another process may be doing the same
                 abandoned.unlink()
+
+
+def _lock(folder: Path, *, shared: bool) -> int | None:
+    """Return what holds a lock, once there is one; None where there cannot be."""
+    if fcntl is None:
+        return None
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:  # a folder that may be written to but not listed
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
+    except OSError:
+        os.close(descriptor)
+        return None
+    return descriptor
 
 
 def _remove_replaced(replaced: Path, path: Path) -> None:

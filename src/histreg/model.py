@@ -242,9 +242,9 @@ class Model:
     ) -> Model:
         """Return the model of a state, given how its body and objective are made.
 
-        The state is one that `histreg.model_schema` found nothing wrong with, but for
-        the tensors of the network. They are refused unless they are those of the body
-        that is made, which may be on the meta device, and then takes no memory before.
+        The state must have passed the checks of `histreg.model_schema`. The tensors of
+        the network are compared with the body here, before weights are created: the
+        body may be on the meta device, where it takes no memory.
         """
         scaling_state = _without_prefix("scaling.", tensors)
         kinds = tuple(described["kinds"])
@@ -264,8 +264,7 @@ class Model:
                 network = Stack(body, len(bins), objective.n_outputs)
         except (OverflowError, RuntimeError, TypeError) as error:
             raise InputError(
-                "'options' must describe a network that can be made, and do not: "
-                f"{error}"
+                f"'options' describe a network that cannot be built: {error}"
             ) from error
         _fill(network.body, BODY, tensors)
         _fill(network.readout, READOUT, tensors)
@@ -357,7 +356,7 @@ def _prefixed(prefix: str, module: nn.Module) -> dict[str, Tensor]:
 
 
 def _fill(module: nn.Module, prefix: str, tensors: dict[str, Tensor]) -> None:
-    """Give a module the tensors of a prefix, once they are known to be its own."""
+    """Load the tensors of a prefix into a module if names, dtypes and shapes agree."""
     saved = {name: each for name, each in tensors.items() if name.startswith(prefix)}
     own = _prefixed(prefix, module)
     check_names(own, list(saved))

@@ -29,9 +29,9 @@ VERSION = 2
 DESCRIPTION = "model.json"
 WEIGHTS = re.compile(r"weights-[0-9a-f]{16}\.safetensors")
 MAX_BYTES = 2**26  # of the description, 64 MiB: a million labels are a third of it
-MAX_DEPTH = 100  # of objects and lists in one another
+MAX_DEPTH = 100  # of nested objects and lists
 MAX_SENTENCE = 600  # characters of a refusal, which may quote what was found
-TOO_DEEP = f"objects and lists must be at most {MAX_DEPTH} deep in one another"
+TOO_DEEP = f"objects and lists must be nested at most {MAX_DEPTH} levels deep"
 
 
 def save(folder: Path, described: dict[str, Any], tensors: dict[str, Tensor]) -> None:
@@ -84,24 +84,24 @@ def load(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
     try:
         return described, tensors_from_bytes(data)
     except (SafetensorError, KeyError, TypeError, RuntimeError) as error:
-        # KeyError: a type of numbers that PyTorch has not; the last two: sizes beyond
-        # 64 bits.
+        # KeyError: a dtype that PyTorch does not have; the last two: sizes beyond 64
+        # bits.
         raise InputError(
             f"{weights} is damaged: its tensors cannot be read "
-            f"({_first_line(str(error))})"
+            f"({_one_line(str(error))})"
         ) from error
 
 
 @contextmanager
-def blamed(what: str) -> Iterator[None]:
-    """Let every refusal begin with what is to blame, such as ``"a.json is damaged"``.
+def errors_prefixed(prefix: str) -> Iterator[None]:
+    """Put a prefix such as ``"a.json is damaged"`` before every InputError.
 
-    A TypeError is one too: in a file, a value of the wrong type is a wrong value.
+    A TypeError becomes one: in a file, a value of the wrong type is a wrong value.
     """
     try:
         yield
     except (InputError, TypeError) as error:
-        raise InputError(f"{what}: {_first_line(str(error))}") from error
+        raise InputError(f"{prefix}: {_one_line(str(error))}") from error
 
 
 class _WeightsMissingError(InputError):
@@ -147,7 +147,7 @@ def _description_of(path: Path) -> dict[str, Any]:
         )
     except ValueError as error:
         raise InputError(
-            f"{path} is damaged: it is no JSON ({_first_line(str(error))})"
+            f"{path} is damaged: it is no JSON ({_one_line(str(error))})"
         ) from error
     except RecursionError as error:
         raise InputError(f"{path} is damaged: {TOO_DEEP}") from error
@@ -157,9 +157,9 @@ def _description_of(path: Path) -> dict[str, Any]:
     if type(version) is not int or version != VERSION:
         raise InputError(
             f"{path} must be of version {VERSION}, which this histreg reads, "
-            f"got version {_first_line(repr(version))}"
+            f"got version {_one_line(repr(version))}"
         )
-    with blamed(f"{path} is damaged"):
+    with errors_prefixed(f"{path} is damaged"):
         _check_depth(described)
     checksum = described.pop("checksum", None)
     if checksum is None or checksum != _checksum(described):
@@ -168,7 +168,7 @@ def _description_of(path: Path) -> dict[str, Any]:
     if not isinstance(name, str) or not WEIGHTS.fullmatch(name):
         raise InputError(
             f"{path} is damaged: 'weights' must be a name such as "
-            f"weights-0123456789abcdef.safetensors, got {_first_line(repr(name))}"
+            f"weights-0123456789abcdef.safetensors, got {_one_line(repr(name))}"
         )
     return described
 
@@ -199,7 +199,7 @@ def _text_of(described: dict[str, Any]) -> str:
         ) from error
     except RecursionError as error:
         raise InputError(f"the model cannot be saved: {TOO_DEEP}") from error
-    with blamed("the model cannot be saved"):
+    with errors_prefixed("the model cannot be saved"):
         _check_depth(described)
     text = json.dumps({**described, "checksum": _checksum(described)}, indent=1)
     if len(text.encode()) > MAX_BYTES:
@@ -237,14 +237,14 @@ def _finite(text: str) -> float:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of which no key is given twice."""
+    """Return the object of these pairs; refuse duplicate keys."""
     described = dict(pairs)
     if len(described) < len(pairs):
-        raise ValueError("a key is given twice in one object")
+        raise ValueError("a key occurs twice in one object")
     return described
 
 
-def _first_line(sentence: str) -> str:
+def _one_line(sentence: str) -> str:
     """Return a sentence in one line of bounded length."""
     line = " ".join(sentence[: 4 * MAX_SENTENCE].split())
     return line if len(line) <= MAX_SENTENCE else f"{line[:MAX_SENTENCE]}..."

@@ -104,19 +104,21 @@ SWITCH = Rule("true, false or a number", _either(_is_flag, _is_number))
 TEXT = Rule("text", _is_text)
 NUMBER = Rule("a number", _is_number)
 NUMBER_OR_AUTO = Rule("a number or 'auto'", _either(_is_number, _is("auto")))
-COUNT = Rule("a whole number, not negative", _is_count)
+COUNT = Rule("a non-negative whole number", _is_count)
 SERIES = Rule(
     "a list of numbers and nulls", _is_list_of(_either(_is_number, _is_nothing))
 )
 
 DESCRIPTION = {
-    "kinds": Rule(f"a list of {', '.join(KINDS)}", _is_list_of(_is(*KINDS))),
+    "kinds": Rule(
+        f"a list of {' or '.join(map(repr, KINDS))}", _is_list_of(_is(*KINDS))
+    ),
     "labels": Rule(
-        "a list of lists of text, in each of which no text is twice",
+        "a list of lists of text without duplicates",
         _is_list_of(_is_list_of(_is_text, unique=True)),
     ),
     "feature_names": Rule(
-        "null, or a list of text of which none is twice",
+        "null, or a list of text without duplicates",
         _either(_is_nothing, _is_list_of(_is_text, unique=True)),
     ),
     "is_flat": FLAG,
@@ -125,14 +127,14 @@ DESCRIPTION = {
     "has_own_bins": FLAG,
     "has_backbone": FLAG,
     "n_clipped": COUNT,
-    "n_seen": COUNT._replace(is_required=False),  # not in models of old
+    "n_seen": COUNT._replace(is_required=False),  # missing in older models
     "n_growths": COUNT._replace(is_required=False),
     "options": Rule("an object", _is_object),
     "history": Rule("an object", _is_object),
     "notes": Rule("an object", _is_object),
     "training": Rule("an object", _is_object, is_required=False),  # of partial_fit
 }
-"""Of ``model.json``. Other keys are left alone: a later version may have added them."""
+"""Of ``model.json``. Other keys are ignored: a later version may have added them."""
 
 OPTIONS = {
     "hidden_layer_sizes": Rule("a list of whole numbers", _is_list_of(_is_count)),
@@ -200,12 +202,12 @@ TENSORS = {
         "finite and positive",
         lambda scale: _is_finite(scale) and bool((scale > 0).all()),
     ),
-    "scaling.kept": TensorRule(torch.int64, "p", "different columns", _is_unique),
-    "scaling.flagged": TensorRule(torch.int64, "q", "different columns", _is_unique),
+    "scaling.kept": TensorRule(torch.int64, "p", "free of duplicates", _is_unique),
+    "scaling.flagged": TensorRule(torch.int64, "q", "free of duplicates", _is_unique),
     "scaling.knots": TensorRule(
         torch.float64,
         "p s",
-        "finite and nowhere decreasing",
+        "finite and non-decreasing",
         lambda knots: _is_finite(knots) and bool((knots.diff(dim=1) >= 0).all()),
     ),
     "scaling.scores": TensorRule(torch.float64, "p s", "finite", _is_finite),
@@ -234,19 +236,19 @@ training goes on with, see `histreg.training_state`."""
 
 def check_description(described: Any) -> None:
     """Raise unless a description is as `DESCRIPTION` says, and agrees with itself."""
-    _check_object("the description", described, DESCRIPTION)
+    _check_object(described, DESCRIPTION)
     options = described["options"]
     unknown = sorted(options.keys() - OPTIONS.keys())
     if unknown:
         raise InputError(
-            f"'options' has {reprlib.repr(unknown[0])}, which this histreg does not "
-            "know; a later one may"
+            f"unknown option {reprlib.repr(unknown[0])}; the model may come from a "
+            "later version of histreg"
         )
-    _check_object("'options'", options, OPTIONS)
+    _check_object(options, OPTIONS, " in 'options'")
     if "training" in described:
-        _check_object("'training'", described["training"], TRAINING)
+        _check_object(described["training"], TRAINING, " in 'training'")
     history = described["history"]
-    _check_object("'history'", history, HISTORY)
+    _check_object(history, HISTORY, " in 'history'")
     lengths = {len(history[name]) for name in HISTORY}
     if len(lengths) > 1:
         raise InputError(
@@ -291,12 +293,12 @@ def check_tensors(described: Mapping[str, Any], tensors: Mapping[str, Tensor]) -
                 f"{name!r} must be {rule.dtype} of {len(letters)} dimensions, got "
                 f"{tensor.dtype} of shape {reprlib.repr(tuple(tensor.shape))}"
             )
-        for letter, size in zip(letters, tensor.shape, strict=True):
+        for i, (letter, size) in enumerate(zip(letters, tensor.shape, strict=True)):
             expected = sizes.setdefault(letter, max(size, LEAST.get(letter, 0)))
             if size != expected:
                 raise InputError(
-                    f"{name!r} must have size {expected} where it has size {size}, got "
-                    f"shape {tuple(tensor.shape)}"
+                    f"{name!r} must have size {expected} in dimension {i}, got shape "
+                    f"{tuple(tensor.shape)}"
                 )
         if not rule.holds(tensor):
             raise InputError(f"{name!r} must be {rule.expected}")
@@ -306,12 +308,12 @@ def check_tensors(described: Mapping[str, Any], tensors: Mapping[str, Tensor]) -
     for name in ("scaling.kept", "scaling.flagged"):
         if not bool(((tensors[name] >= 0) & (tensors[name] < n_numbers)).all()):
             raise InputError(
-                f"{name!r} must number columns from 0 to {n_numbers - 1}, those of "
-                "'kinds' that are no labels"
+                f"{name!r} must hold indices from 0 to {n_numbers - 1}, of the columns "
+                "in 'kinds' that are not labels"
             )
     if described["is_flat"] and sizes["m"] != 1:
         raise InputError(
-            f"'bins' must be those of one target, since 'is_flat', got {sizes['m']}"
+            f"'bins' must be of one target because 'is_flat' is true, got {sizes['m']}"
         )
 
 
@@ -319,21 +321,21 @@ def check_names(expected: Mapping[str, Any], names: list[str]) -> None:
     """Raise unless these are the names of tensors that are expected, in any order."""
     missing = sorted(expected.keys() - set(names))
     if missing:
-        raise InputError(f"there must be a tensor {missing[0]!r}, and is none")
+        raise InputError(f"tensor {missing[0]!r} is missing")
     unknown = sorted(set(names) - expected.keys())
     if unknown:
         raise InputError(
-            f"there must be no tensor {reprlib.repr(unknown[0])}, which is no part of "
-            "the model that is described"
+            f"unexpected tensor {reprlib.repr(unknown[0])}, which the model in "
+            "model.json does not have"
         )
 
 
-def _check_object(what: str, value: Any, rules: Mapping[str, Rule]) -> None:
-    """Raise unless it is an object whose values are as the rules of their keys say."""
+def _check_object(value: Any, rules: Mapping[str, Rule], where: str = "") -> None:
+    """Raise unless each value of an object is as the rule of its key says."""
     for name, rule in rules.items():
         if name not in value:
             if rule.is_required:
-                raise InputError(f"{what} must have {name!r}")
+                raise InputError(f"{name!r} is missing{where}")
         elif not rule.holds(value[name]):
             raise InputError(
                 f"{name!r} must be {rule.expected}, got {reprlib.repr(value[name])}"
@@ -346,8 +348,6 @@ def _checked_bins(states: Tensor) -> int:  # (m, k + 5)
     for state in states:
         bins = Bins.from_state(state)
         if not torch.equal(bins.state(), state):
-            raise InputError(
-                "'bins' must end where their tails have them end, got others"
-            )
+            raise InputError("'bins' must have the end borders that their tails imply")
         n_bins = bins.n_bins
     return n_bins

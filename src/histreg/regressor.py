@@ -645,8 +645,9 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         """Write the fitted model into a folder, as JSON and safetensors.
 
         The folder is made if it is missing; a model in it is replaced, as a whole or
-        not at all. Options that are code (``backbone``, a callable ``target``) are not
-        saved: the backbone is to be given to `load` again.
+        not at all, also for readers in other threads and processes. Other files in the
+        folder are left alone. Options that are code (``backbone``, a callable
+        ``target``) are not saved: the backbone is to be given to `load` again.
 
         After `partial_fit`, the moments of the optimizer and the state of the random
         numbers are saved too, so that a loaded model continues exactly as the saved one
@@ -676,7 +677,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             "notes": self.notes_,
         }
         tensors |= training_tensors
-        with model_files.blamed("the model cannot be saved"):
+        with model_files.errors_prefixed("the model cannot be saved"):
             model_schema.check_description(described)
             model_schema.check_tensors(described, tensors)
             self._with_options(described["options"], self.device)
@@ -692,6 +693,9 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     ) -> HistogramRegressor:
         """Return the model that was saved into a folder: it predicts the same, bitwise.
 
+        A file that is damaged, whatever its checksum says, is refused with an
+        `InputError` that names it, before any weights are created.
+
         Parameters
         ----------
         path : str or Path
@@ -703,7 +707,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         cls(device=device)._device()
         description = Path(path) / model_files.DESCRIPTION
         described, tensors = model_files.load(Path(path))
-        with model_files.blamed(f"{description} is damaged"):
+        with model_files.errors_prefixed(f"{description} is damaged"):
             model_schema.check_description(described)
             model = cls._with_options(described["options"], device)
         if described["has_backbone"] != (backbone is not None):
@@ -712,13 +716,13 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                 f"no other, got {type(backbone).__name__} for {path}"
             )
         weights = Path(path) / described["weights"]
-        with model_files.blamed(f"{weights} is damaged"):
+        with model_files.errors_prefixed(f"{weights} is damaged"):
             model_schema.check_tensors(described, tensors)
         model.backbone = backbone
-        blame = "is damaged" if backbone is None else "does not go with this backbone"
+        blame = "is damaged" if backbone is None else "does not fit the given backbone"
         target = model._device()
         with (
-            model_files.blamed(f"{weights} {blame}"),
+            model_files.errors_prefixed(f"{weights} {blame}"),
             _plain_torch(target),
             model._drawing(0, target),
         ):
@@ -742,7 +746,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             model.feature_names_in_ = np.array(described["feature_names"], dtype=object)
         model.n_features_in_ = len(model.model_.kinds)
         model.n_clipped_ = described["n_clipped"]
-        model.n_seen_ = described.get("n_seen", 0)  # not in models of old
+        model.n_seen_ = described.get("n_seen", 0)  # missing in older models
         model.n_growths_ = described.get("n_growths", 0)
         model.notes_ = described["notes"]
         model._learnt()
@@ -1089,7 +1093,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     def _empty_body(
         self, scaling: NumberScaling, codes: LabelCodes
     ) -> TabularBody | CopiedBody:
-        """Return a body to be filled; on the meta device, unless it is a backbone."""
+        """Return a body to load weights into: on the meta device, or the backbone."""
         if self.backbone is not None:
             return self._body(scaling, codes, None)
         with torch.device("meta"):
@@ -1098,25 +1102,24 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     def _check_size(
         self, labels: Sequence[Sequence[str]], tensors: dict[str, Tensor]
     ) -> None:
-        """Raise if a saved network has more parts than there are tensors for.
+        """Raise if the described network has more parts than the file has tensors.
 
-        So that it takes no longer to be made than its file took to be read.
+        The time to build it is thereby bounded by the size of the file.
         """
         readout = tensors.get(f"{model_schema.READOUT}weight")
         n_models = len(readout) if readout is not None and readout.ndim else 0
         if n_models != self.n_estimators:
             raise InputError(
-                f"'{model_schema.READOUT}weight' must be that of n_estimators="
-                f"{self.n_estimators} in {model_files.DESCRIPTION}, got {n_models}"
+                f"'{model_schema.READOUT}weight' must hold n_estimators="
+                f"{self.n_estimators} networks, got {n_models}"
             )
         n_saved = sum(name.startswith(model_schema.BODY) for name in tensors)
         if self.backbone is None:
             n_layers, n_labels = len(_sizes(self.hidden_layer_sizes)), len(labels)
             if n_layers + n_labels > n_saved:
                 raise InputError(
-                    f"there must be tensors for each of the {n_layers} hidden layers "
-                    f"and {n_labels} columns of labels in {model_files.DESCRIPTION}, "
-                    f"got {n_saved}"
+                    f"{model_files.DESCRIPTION} describes {n_layers} hidden layers and "
+                    f"{n_labels} columns of labels, got only {n_saved} tensors"
                 )
         elif n_saved != (n_own := n_models * len(self.backbone.state_dict())):
             raise InputError(
@@ -1321,7 +1324,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
 
     @classmethod
     def _with_options(cls, options: dict[str, Any], device: str) -> HistogramRegressor:
-        """Return one with the options of JSON, if `fit` would accept them."""
+        """Return a regressor with options read from JSON, checked as in `fit`."""
         # JSON has lists alone.
         given: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
