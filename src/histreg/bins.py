@@ -42,6 +42,7 @@ PRESETS = MappingProxyType(
 )
 
 
+SMALLEST_SPREAD = 1e-290  # of y; below it, reciprocals of widths leave float64
 MOST_BEYOND = 100  # a growth reaches so many times as far as is needed, at most
 
 
@@ -760,6 +761,15 @@ def _even_borders(low: float, high: float, n_bins: int) -> np.ndarray:
     return np.linspace(low, high, int(n_bins) + 1)
 
 
+def least_spread(magnitude: float, n_bins: int) -> float:
+    """Return the spread that y must exceed for float64 to lay bins between its values.
+
+    Below 16 units in the last place per bin, the place within a bin is rounding noise.
+    """
+    by_rounding = n_bins * 16 * np.finfo(np.float64).eps * magnitude
+    return max(float(by_rounding), SMALLEST_SPREAD)
+
+
 def _distinguishable(y_min: float, y_max: float, n_bins: int) -> tuple[float, float]:
     """Return a range that float64 can divide into bins: this one, or a wider one."""
     spread = y_max - y_min
@@ -769,11 +779,8 @@ def _distinguishable(y_min: float, y_max: float, n_bins: int) -> tuple[float, fl
             f"got {y_min=}, {y_max=}"
         )
     magnitude = max(abs(y_min), abs(y_max))
-    # Below 16 units in the last place per bin, the place within a bin is rounding
-    # noise; below 1e-290, reciprocals of widths leave float64.
-    floor = 1e-290
-    if spread > max(n_bins * 16 * np.finfo(np.float64).eps * magnitude, floor):
+    if spread > least_spread(magnitude, n_bins):
         return y_min, y_max
-    half = (magnitude if magnitude > floor else 1.0) / 2
+    half = (magnitude if magnitude > SMALLEST_SPREAD else 1.0) / 2
     middle = y_min + spread / 2
     return middle - half, middle + half

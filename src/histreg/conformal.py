@@ -1,17 +1,23 @@
 r"""Conformal intervals: a finite-sample promise from rows that were not trained on.
 
-Intervals are widened or narrowed in probability, not in units of y: an interval
-between the levels a and b of the predicted cdf F becomes that between a - t and b + t,
-with one t for all rows. Central intervals have a = (1 - coverage) / 2 and b = 1 - a
-(distributional conformal prediction, Chernozhukov et al. 2021); shortest ones have
-the levels of each row's own shortest interval (in the spirit of conformal histogram
-regression, Sesia and Romano 2021).
+An interval that leaves the probabilities a below and b above it, by the predicted
+distribution, is widened or narrowed to one that leaves (1 - t) a and (1 - t) b, with
+one t for all rows. Central intervals have a = b = (1 - coverage) / 2 (distributional
+conformal prediction, Chernozhukov et al. 2021); shortest ones have what each row's own
+shortest interval leaves (in the spirit of conformal histogram regression, Sesia and
+Romano 2021). What is left stays positive for t < 1, so that an end in a tail is finite
+unless all of the line is needed.
 
-The score of a calibration row is the smallest t whose interval holds its y,
-max(a - F(y), F(y) - b), and t is the ceil((n + 1) coverage)-th smallest of the n
+These intervals are nested: a greater t gives one that holds the others. The score of a
+calibration row is the smallest t whose interval holds its y,
+
+.. math:: 1 - \min(F(y) / a, (1 - F(y)) / b)
+
+with the predicted cdf F, and t is the ceil((n + 1) coverage)-th smallest of the n
 scores. If the rows to come are exchangeable with them, the interval covers with
 probability at least the coverage asked for, and at most 1 / (n + 1) above it unless
-scores are tied.
+scores are tied: the theorem of nested conformal prediction (Gupta, Kuchibhotla and
+Ramdas 2022, "Nested conformal prediction and quantile out-of-bag ensemble methods").
 """
 
 from __future__ import annotations
@@ -25,7 +31,8 @@ from histreg._checks import check_choice, check_fraction
 from histreg.distribution import Histogram
 
 METHODS = ("central", "shortest")
-HAIR = 1e-12  # in probability
+HAIR = 1e-12  # of the probability that is left outside
+ROUNDING = 4 * torch.finfo(torch.float64).eps  # of a level near one
 
 
 def scores(
@@ -43,14 +50,16 @@ def scores(
     Returns
     -------
     Tensor of shape (n,)
-        In probability, negative where it may shrink; infinite for y outside the bins,
-        which no interval within them can hold.
+        The t of the interval that ends at y: at most 1, negative where it may shrink;
+        infinite for y outside the bins, which no interval within them can hold.
     """
-    lower, upper = _levels(distribution, coverage, method)
-    at_y = distribution.cdf(y)
-    grown = torch.maximum(lower - at_y, at_y - upper)
+    below, above = _left_outside(distribution, coverage, method)
+    kept = torch.minimum(
+        _ratio(distribution.cdf(y), below),
+        _ratio(distribution.prob(y, math.inf), above),
+    )
     outside = (y < distribution.bins.lowest) | (y > distribution.bins.highest)
-    return grown.masked_fill(outside, math.inf)
+    return (1 - kept).masked_fill(outside, math.inf)
 
 
 def growth(score: Tensor, coverage: float) -> float:
@@ -72,32 +81,46 @@ def interval(
 ) -> tuple[Tensor, Tensor]:
     """Return the ends of the intervals grown by t, each of shape (n,).
 
-    Levels beyond 0 and 1 give the ends of the bins; an infinite t gives infinite
-    ends; a t so negative that nothing is left gives the middle level twice.
+    From t = 1 on they are the ends of the bins, which are infinite with tails; an
+    infinite t gives infinite ends; a t so negative that nothing is left gives one
+    quantile twice, that at a / (a + b).
     """
-    lower, upper = _levels(distribution, coverage, method)
+    below, above = _left_outside(distribution, coverage, method)
     if math.isinf(t):
-        return torch.full_like(lower, -math.inf), torch.full_like(upper, math.inf)
-    middle = (lower + upper) / 2
+        return torch.full_like(below, -math.inf), torch.full_like(above, math.inf)
     # A hair wider, so that the row whose score is t is inside despite rounding, and a
     # y in a gap without mass, where the cdf is flat, is not cut off.
-    start = torch.minimum(lower - t - HAIR, middle).clamp(min=0)
-    end = torch.maximum(upper + t + HAIR, middle).clamp(max=1)
+    kept = min(max(1 - t, 0.0), 1 / (1 - coverage)) * (1 - HAIR)
+    start, rest = below * kept, above * kept
+    # Not so much wider that nothing is left, which would be an infinite end.
+    largest = 1 - torch.finfo(torch.float64).eps / 2
+    end = (1 - rest + ROUNDING).clamp(max=largest).masked_fill(rest <= 0, 1.0)
+    end = torch.maximum(start, end)
     bins = distribution.bins
     # The quantile at level 0 is where the mass begins, that of 1 where it ends; an
     # interval of all levels is all of the bins.
-    below = distribution.icdf(start).masked_fill(start <= 0, bins.lowest)
-    above = distribution.icdf(end).masked_fill(end >= 1, bins.highest)
-    return below, above
+    lower = distribution.icdf(start).masked_fill(start <= 0, bins.lowest)
+    upper = distribution.icdf(end).masked_fill(end >= 1, bins.highest)
+    return lower, upper
 
 
-def _levels(
+def _left_outside(
     distribution: Histogram, coverage: float, method: str
 ) -> tuple[Tensor, Tensor]:
+    """Return the probability below and above each interval before calibration, (n,)."""
     check_fraction("coverage", coverage)
     check_choice("method", method, METHODS)
     if method == "shortest":
         lower, upper = distribution.interval(coverage, "shortest")
-        return distribution.cdf(lower), distribution.cdf(upper)
+        return distribution.cdf(lower), distribution.prob(upper, math.inf)
     tail = torch.full(distribution.batch_shape, (1 - coverage) / 2, dtype=torch.float64)
-    return tail, 1 - tail
+    return tail, tail
+
+
+def _ratio(probability: Tensor, left: Tensor) -> Tensor:
+    """Return what share of the probability left on a side is beyond y.
+
+    Infinite where none is left: the interval then has the end of the bins on that side
+    whatever t is.
+    """
+    return (probability / left).masked_fill(left <= 0, math.inf)

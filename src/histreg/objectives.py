@@ -260,6 +260,8 @@ LOSSES = (
     "l2",
     "l1",
 )
+ON_NUMBERS = ("l2", "l1")  # losses that need no bins
+LEAST_RELATIVE_SPREAD = 64 * torch.finfo(torch.float64).eps  # of y that is not constant
 ON_BOUNDS = ("histogram",)  # losses that know what to do with a lower bound
 TARGETS = ("gaussian", "one_bin", "uniform", "projected")
 
@@ -306,9 +308,7 @@ def center_and_scale(y: Tensor) -> tuple[Tensor, Tensor]:
     low, high = y.amin(dim=0), y.amax(dim=0)
     # Relative to the range, so that no square leaves float64.
     span = high - low
-    varies = (
-        span > 64 * torch.finfo(torch.float64).eps * torch.maximum(-low, high).abs()
-    )
+    varies = span > LEAST_RELATIVE_SPREAD * torch.maximum(-low, high).abs()
     unit = torch.where(varies & (span > 0), span, torch.ones_like(span))
     place = (y - low) / unit  # (n, m), within [0, 1]
     center = low + place.mean(dim=0) * unit
@@ -330,7 +330,7 @@ def objective_of(
         return AgainstTarget(*learnt, target_probs=target_probs)
     if loss == "brier":
         return AgainstTarget(*learnt, target_probs=target_probs, loss=losses.brier)
-    if loss in ("l2", "l1"):
+    if loss in ON_NUMBERS:
         return OnNumber(*learnt, loss=getattr(losses, loss))
     if loss == "mdn":
         return OnMixture(*learnt)

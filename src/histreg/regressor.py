@@ -35,15 +35,24 @@ from histreg._checks import (
     check_real,
     check_weight,
 )
-from histreg.bins import Bins, as_float64, checked_bins, float64_on
+from histreg.bins import (
+    SMALLEST_SPREAD,
+    Bins,
+    as_float64,
+    checked_bins,
+    float64_on,
+    least_spread,
+)
 from histreg.columns import LabelCodes, NumberScaling, Table, kinds_of, read_frame
 from histreg.distribution import Histogram
 from histreg.errors import InputError
 from histreg.model import Model, n_outside, sample_of
 from histreg.networks import ACTIVATIONS, CopiedBody, Stack, TabularBody
 from histreg.objectives import (
+    LEAST_RELATIVE_SPREAD,
     LOSSES,
     ON_BOUNDS,
+    ON_NUMBERS,
     TARGETS,
     NamedTarget,
     Objective,
@@ -300,7 +309,9 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             NaN is a missing value. Text and category columns of a pandas or polars
             frame are labels; others are numbers.
         y : array-like of shape (n,) or (n, m)
-            Finite numbers.
+            Finite numbers. If they differ by too little for float64 (by less than
+            4e-13 of their magnitude for 100 bins, or by less than 1e-290), they are
+            predicted as if they were equal, and one warning says so.
         sample_weight : array-like of shape (n,), optional
             Not negative; a row of weight 0 is as if it were not there.
         censored : bool array-like of the shape of y, optional
@@ -942,6 +953,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     def _start(self, data: _Training, generators: Generators) -> None:
         """Learn columns and bins, and draw the first weights."""
         bins = self._bins_for(data.y)
+        self._tell_of_resolution(data.y)
         scaling = NumberScaling.of(data.table.numbers)
         codes = LabelCodes.of(data.table.labels)
         objective = self._objective(bins, *center_and_scale(data.y))
@@ -989,6 +1001,34 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                 f"y, got {len(each)}"
             )
         return each
+
+    def _tell_of_resolution(self, y: Tensor) -> None:
+        """Warn of targets that differ by too little for float64, as if they did not."""
+        on_bins = self.loss not in ON_NUMBERS
+        if on_bins and not isinstance(self.bins, str):
+            return
+        columns = self._within_ranges(y) if on_bins else list(y.T)
+        for i, column in enumerate(columns):
+            low, high = (each.item() for each in column.aminmax())
+            spread, magnitude = high - low, max(abs(low), abs(high))
+            by_rounding = LEAST_RELATIVE_SPREAD * magnitude
+            least = (
+                least_spread(magnitude, int(self.n_bins)) if on_bins else by_rounding
+            )
+            if not 0 < spread <= least:
+                continue
+            name = "y" if len(columns) == 1 else f"column {i} of y"
+            remedy = (
+                f"subtract a constant such as {low:g} from y"
+                if least > SMALLEST_SPREAD
+                else "multiply y by a large constant"
+            )
+            warnings.warn(
+                f"{name} varies by only {spread:g} at a magnitude of {magnitude:g}, "
+                "too little for float64 to resolve, so it is predicted as if it were "
+                f"constant; {remedy} before fitting",
+                stacklevel=4,
+            )
 
     def _tails(self) -> tuple[str, str]:
         tails = checked_kinds(self.tails)
