@@ -71,12 +71,6 @@ def test_iso_dates_become_times_and_other_text_stays(tmp_path):
     assert table["never"].tolist() == ["0000-00-00", "2020-01-01"]
 
 
-def test_odd_cells_are_those_few_that_are_no_numbers():
-    mostly = pd.Series(["1", "2.5", None, *["3"] * 30, "1,5", "-"], dtype=object)
-    assert tables.odd_cells(mostly).to_dict() == {33: "1,5", 34: "-"}
-    for column in (["1", "a"], ["a", "b"], ["1", "2"], [None, None]):
-        assert tables.odd_cells(pd.Series(column, dtype=object)).empty
-    assert tables.odd_cells(pd.Series([1.0, 2.0])).empty
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,13 @@ from torch import Tensor, nn
 
 from histreg import conformal
 from histreg.bins import Bins
-from histreg.columns import LabelCodes, NumberScaling, Table
+from histreg.columns import (
+    NUMBER_OR_TIME,
+    LabelCodes,
+    NumberScaling,
+    Table,
+    n_numbers,
+)
 from histreg.distribution import Histogram
 from histreg.networks import CopiedBody, Stack, TabularBody
 from histreg.objectives import Objective, OnHistogram
@@ -43,8 +49,9 @@ class Model:
 
     Parameters
     ----------
-    kinds : tuple of {"number", "label"}
-        Of each column of the table.
+    kinds : tuple of {"number", "time", "duration", "label"}
+        Of each column of the table. Models of old know numbers and times as one kind,
+        ``"number or time"``.
     scaling : NumberScaling
     codes : LabelCodes
     objective : Objective
@@ -191,7 +198,8 @@ class Model:
     def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
         """Return all that the model is: what JSON can say, and tensors."""
         described = {
-            "kinds": list(self.kinds),
+            "kinds": ["number" if k == NUMBER_OR_TIME else k for k in self.kinds],
+            "tells_times": NUMBER_OR_TIME not in self.kinds,
             "labels": [list(levels) for levels in self.codes.levels],
             "is_flat": self.is_flat,
             "is_sharp": self.sharp is not None,
@@ -224,8 +232,10 @@ class Model:
         """Return the model of a state, given how its body and objective are made."""
         scaling_state = _without_prefix("scaling.", tensors)
         kinds = tuple(described["kinds"])
+        if not described.get("tells_times", False):  # not in models of old
+            kinds = tuple(NUMBER_OR_TIME if k == "number" else k for k in kinds)
         scaling = NumberScaling(
-            kinds.count("number"),
+            n_numbers(kinds),
             scaling_state["kept"].tolist(),
             scaling_state["flagged"].tolist(),
             scaling_state["knots"].shape[1],

@@ -35,7 +35,14 @@ from histreg._checks import (
     check_weight,
 )
 from histreg.bins import Bins, as_float64, checked_bins, float64_on
-from histreg.columns import LabelCodes, NumberScaling, Table, kinds_of, read_frame
+from histreg.columns import (
+    TEMPORAL,
+    LabelCodes,
+    NumberScaling,
+    Table,
+    kinds_of,
+    read_frame,
+)
 from histreg.distribution import Histogram
 from histreg.errors import InputError
 from histreg.model import Model, n_outside, sample_of
@@ -828,6 +835,11 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             raise InputError(
                 "X must be a data frame, as in fit, whose labels are text or "
                 f"categories, got {type(X).__name__}"
+            )
+        if not reset and TEMPORAL & set(self.model_.kinds):
+            raise InputError(
+                "X must be a data frame, as in fit, which tells times from numbers, "
+                f"got {type(X).__name__}"
             )
         numbers = validate_data(
             self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=reset

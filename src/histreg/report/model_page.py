@@ -51,8 +51,7 @@ class Evidence:
         facts = {
             "Loss": model.loss,
             "Network": f"{fitted.network.n_models} x {model.hidden_layer_sizes}",
-            "Columns": f"{fitted.kinds.count('number')} of numbers, "
-            f"{fitted.kinds.count('label')} of labels",
+            "Columns": described_kinds(fitted.kinds),
             "Bins": str(model.bins_),
             "Epochs": str(model.n_iter_),
             "Calibrated": "no"
