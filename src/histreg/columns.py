@@ -66,7 +66,7 @@ def described_kinds(kinds: Sequence[str]) -> str:
     """Return how many columns there are of each kind, in words."""
     counts = Counter("number" if kind == NUMBER_OR_TIME else kind for kind in kinds)
     words = [f"{counts[kind]} of {kind}s" for kind in ("number", "label")]
-    words += [f"{counts[kind]} of {kind}s" for kind in TEMPORAL if counts[kind]]
+    words += [f"{counts[k]} of {k}s" for k in ("time", "duration") if counts[k]]
     return ", ".join(words)
 
 
@@ -88,7 +88,7 @@ def read_frame(frame: Any, kinds: Sequence[str]) -> Table:
             _check_all_missing(column, kind)
             numbers.append(np.full(len(column), np.nan))
             continue
-        numbers.append(_numbers_of(column))
+        numbers.append(_numbers_of(column, found))
         _check_finite(numbers[-1], column.name)
     n = len(wide)
     return Table(
@@ -283,8 +283,8 @@ def _kind_of_objects(values: list[Any]) -> str:
     return "label"
 
 
-def _numbers_of(column: nw.Series[Any]) -> NDArray[np.float64]:
-    """Return a column as float64, times and durations in seconds."""
+def _numbers_of(column: nw.Series[Any], kind: str) -> NDArray[np.float64]:
+    """Return a column of a kind as float64, times and durations in seconds."""
     dtype = column.dtype
     try:
         if dtype == nw.Datetime and dtype.time_zone is not None:  # type: ignore[attr-defined]
@@ -300,15 +300,10 @@ def _numbers_of(column: nw.Series[Any]) -> NDArray[np.float64]:
         raise InputError(
             f"column {column.name!r} must hold numbers, got {dtype} values"
         ) from error
-    if dtype.is_integer():
-        # Not by a cast, which Arrow refuses above 2**53.
-        values = column.to_list() if column.is_null().any() else column.to_numpy()
-        return np.array(
-            [np.nan if _is_missing(value) else value for value in values]
-            if isinstance(values, list)
-            else values,
-            dtype=np.float64,
-        )
+    if dtype.is_integer() and not column.is_null().any():
+        return column.to_numpy().astype(np.float64)  # a cast fails above 2**53 in Arrow
+    if kind in TEMPORAL:
+        return np.array([_seconds(value) for value in column.to_list()])
     return np.array([_number(value, column.name) for value in column.to_list()])
 
 
@@ -335,12 +330,6 @@ def _number(value: Any, name: str) -> float:
     """Return the number that a text or an object says, NaN for a missing one."""
     if _is_missing(value) or value == "":
         return np.nan
-    if isinstance(value, datetime | date):
-        return _seconds_since_1970(value)
-    if isinstance(value, timedelta):
-        return value.total_seconds()
-    if isinstance(value, time):
-        return _seconds_since_midnight(value)
     try:
         return float(value)
     except OverflowError:
@@ -351,16 +340,22 @@ def _number(value: Any, name: str) -> float:
         ) from None
 
 
-def _seconds_since_1970(value: date) -> float:
-    """Return an instant; a date is its midnight, a time without a zone is in UTC."""
+def _seconds(value: Any) -> float:
+    """Return the seconds since 1970 or midnight, or those that an object lasts.
+
+    A date is its midnight, and a time without a zone is in UTC.
+    """
+    if _is_missing(value):
+        return np.nan
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, time):
+        return (value.hour * 60 + value.minute) * 60 + (
+            value.second + value.microsecond / 1e6
+        )
     if not isinstance(value, datetime):
         value = datetime(value.year, value.month, value.day)
     return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
-
-
-def _seconds_since_midnight(value: time) -> float:
-    whole = (value.hour * 60 + value.minute) * 60 + value.second
-    return whole + value.microsecond / 1e6
 
 
 def _labels_of(column: nw.Series[Any]) -> NDArray[np.object_]:

@@ -84,7 +84,9 @@ def interpret(
     InputError
         For a column whose type is neither numbers nor times nor labels.
     """
-    return _Interpreter(given or Spelling(), fitted or Spelling()).result(table, set(labels))
+    return _Interpreter(given or Spelling(), fitted or Spelling()).result(
+        table, set(labels)
+    )
 
 
 class _Interpreter:

@@ -125,7 +125,9 @@ def export(model: Model, path: Path, alpha: Sequence[float]) -> None:
     exported = copy.deepcopy(Exported(model, alpha)).cpu().eval()
     n_labels = model.kinds.count("label")
     some = 3  # rows: torch.export takes 0 and 1 for special
-    example = {"numbers": torch.zeros(some, n_numbers(model.kinds), dtype=torch.float64)}
+    example = {
+        "numbers": torch.zeros(some, n_numbers(model.kinds), dtype=torch.float64)
+    }
     if n_labels:
         example["codes"] = torch.zeros(some, n_labels, dtype=torch.int64)
     n = torch.export.Dim("n")

@@ -11,6 +11,7 @@ import jinja2
 import numpy as np
 
 from histreg import metrics
+from histreg.columns import described_kinds
 from histreg.distribution import Histogram
 from histreg.errors import InputError
 from histreg.evaluation import Scores, scores_of, shown_number
