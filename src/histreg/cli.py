@@ -32,7 +32,7 @@ from sklearn.preprocessing import OneHotEncoder
 from histreg import spacings, tables, theory
 from histreg._checks import check_choice, check_count, check_fraction
 from histreg.cells import DECIMALS, Spelling
-from histreg.columns import NUMBER_OR_TIME, TEMPORAL, described_kinds, kinds_of
+from histreg.columns import TEMPORAL, described_kinds, kinds_of, named_kinds
 from histreg.errors import InputError
 from histreg.evaluation import (
     CensoredScores,
@@ -221,6 +221,7 @@ def fit(
         _tell_of_cells(table, file, read)
     if X.shape[1] == 0:
         raise InputError(f"{table} must have a column to learn from beside {target!r}")
+    _check_finite(everything[X.columns])
     parts = parts_of(
         len(X),
         test=holdout,
@@ -423,7 +424,7 @@ def inspect(model: ModelFolder) -> None:
         }
         _print_scores(rows, notes["n_tested"], facts["target"])
     names = list(getattr(regressor, "feature_names_in_", []))
-    kinds = ["number" if k == NUMBER_OR_TIME else k for k in fitted.kinds]
+    kinds = named_kinds(fitted.kinds)
     for sort in ("number", "time", "duration", "label") if names else ():
         of_sort = [name for name, its in zip(names, kinds, strict=True) if its == sort]
         if of_sort:
@@ -527,6 +528,18 @@ def _numbers(frame: pd.DataFrame, name: str) -> np.ndarray:
             f"{endless.index[0] + 1}"
         )
     return values.to_numpy(dtype=np.float64)
+
+
+def _check_finite(frame: pd.DataFrame) -> None:
+    """Raise for an infinite number, with its row in the table."""
+    numbers = frame.select_dtypes("float")
+    infinite = np.argwhere(np.isinf(numbers.to_numpy()))
+    if len(infinite):
+        row, place = infinite[0]
+        raise InputError(
+            f"column {numbers.columns[place]!r} must hold finite numbers, got "
+            f"{numbers.iat[row, place]} in row {row + 1}"
+        )
 
 
 def _read_file(

@@ -62,9 +62,14 @@ def n_numbers(kinds: Sequence[str]) -> int:
     return len(kinds) - kinds.count("label")
 
 
+def named_kinds(kinds: Sequence[str]) -> list[str]:
+    """Return kinds as files and pages name them: that of old is one of numbers."""
+    return ["number" if kind == NUMBER_OR_TIME else kind for kind in kinds]
+
+
 def described_kinds(kinds: Sequence[str]) -> str:
     """Return how many columns there are of each kind, in words."""
-    counts = Counter("number" if kind == NUMBER_OR_TIME else kind for kind in kinds)
+    counts = Counter(named_kinds(kinds))
     words = [f"{counts[kind]} of {kind}s" for kind in ("number", "label")]
     words += [f"{counts[k]} of {k}s" for k in ("time", "duration") if counts[k]]
     return ", ".join(words)

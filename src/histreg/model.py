@@ -23,6 +23,7 @@ from histreg.columns import (
     NumberScaling,
     Table,
     n_numbers,
+    named_kinds,
 )
 from histreg.distribution import Histogram
 from histreg.networks import CopiedBody, Stack, TabularBody
@@ -198,7 +199,7 @@ class Model:
     def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
         """Return all that the model is: what JSON can say, and tensors."""
         described = {
-            "kinds": ["number" if k == NUMBER_OR_TIME else k for k in self.kinds],
+            "kinds": named_kinds(self.kinds),
             "tells_times": NUMBER_OR_TIME not in self.kinds,
             "labels": [list(levels) for levels in self.codes.levels],
             "is_flat": self.is_flat,

@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from histreg.columns import NumberScaling, n_numbers
+from histreg.columns import NumberScaling, n_numbers, named_kinds
 from histreg.errors import InputError
 from histreg.files import whole
 from histreg.model import Model
@@ -145,7 +145,7 @@ def export(model: Model, path: Path, alpha: Sequence[float]) -> None:
     facts = {
         "alpha": list(alpha),
         "labels": model.codes.levels,
-        "kinds": model.state()[0]["kinds"],
+        "kinds": named_kinds(model.kinds),
     }
     proto = program.model_proto
     for name, value in facts.items():
