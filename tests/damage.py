@@ -225,6 +225,7 @@ WRONG: dict[tuple[str, ...], list[Any]] = {
         ["a", "b", "c", "d", "e"],
     ],
     ("is_flat",): NO_TRUTH,
+    ("tells_times",): NO_TRUTH,
     ("is_sharp",): [*NO_TRUTH, False],
     ("is_calibrated",): [*NO_TRUTH, False],
     ("has_own_bins",): NO_TRUTH,
@@ -310,7 +311,7 @@ WRONG: dict[tuple[str, ...], list[Any]] = {
     ],
     ("sha256",): ["damaged:", "damaged:" + "0" * 64],
 }
-OPTIONAL = {("n_seen",), ("n_growths",), ("options", "bins_grow")}
+OPTIONAL = {("tells_times",), ("n_seen",), ("n_growths",), ("options", "bins_grow")}
 ADDED = {
     ("options", name)
     for name in ("unheard_of", "bins", "device", "backbone", "callback")

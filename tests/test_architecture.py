@@ -24,7 +24,9 @@ LAYERS = [
     {"model_files", "onnx_files", "training_state"},
     {"model"},
     {"training", "model_schema"},
-    {"conformal", "objectives", "networks", "columns", "files", "refusals"},
+    {"conformal", "objectives", "networks", "columns", "files", "refusals"}
+    | {"interpretation"},
+    {"cells"},
     {"heads", "losses"},
     {"cross_entropy", "metrics", "theory"},
     {"distribution", "targets"},

@@ -5,6 +5,8 @@ import os
 import re
 import subprocess
 import sys
+from datetime import time
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -484,3 +486,197 @@ def test_real_data_from_file_to_interval(name, target, tmp_path):
     lines = result.stdout.splitlines()
     assert len(lines) == 17380
     assert lines[0].endswith("cnt_mean,cnt_lower_90,cnt_upper_90")
+
+
+def european(table):
+    """Return a table as Excel writes it where commas are decimal marks."""
+    return table.to_csv(index=False, sep=";", decimal=",")
+
+
+def sizes(n=120):
+    rng = np.random.default_rng(0)
+    size = rng.uniform(30, 150, size=n).round(2)
+    days = pd.date_range("2020-01-01", periods=n)
+    price = (1000.5 * size).round(1)
+    return pd.DataFrame({"size": size, "day": days, "price": price})
+
+
+def test_a_european_table_is_the_same_model_and_keeps_its_spelling(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    table = sizes().drop(columns="day")
+    table.to_csv("us.csv", index=False)
+    Path("eu.csv").write_bytes(b"\xef\xbb\xbf" + european(table).encode())
+    for name in ("us", "eu"):
+        fit = ["fit", f"{name}.csv", "-t", "price", "-o", name, *QUICK]
+        result = refused(*fit, "--save-holdout", f"{name}_test.csv")
+        assert result.exit_code == 0, result.output
+    understood = (
+        "eu.csv is read with delimiter ';'; columns 'size', 'price' with decimal"
+    )
+    assert result.stderr.startswith(understood) and result.stderr.count("\n") == 1
+    lines = european(table).splitlines()
+    held_out = Path("eu_test.csv").read_text().splitlines()
+    assert held_out[0] == lines[0] and set(held_out) < set(lines)
+    predicted = {
+        name: refused("predict", name, f"{name}_test.csv", "--quiet").stdout
+        for name in ("us", "eu")
+    }
+    assert predicted["eu"].replace(",", ".").replace(";", ",") == predicted["us"]
+    # Both tables are understood by both models.
+    crossed = refused("predict", "us", "eu_test.csv", "--quiet").stdout
+    assert crossed == predicted["eu"]
+    page = refused("report", "eu", "eu_test.csv", "--out", "r.html", "--quiet")
+    assert page.exit_code == 0 and page.output == ""
+
+
+def test_the_fit_tells_what_an_ambiguous_row_means(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("eu.csv").write_text(european(sizes().assign(day=lambda t: t.day.dt.day)))
+    arguments = ["fit", "eu.csv", "-t", "price", "-o", "m", *QUICK]
+    assert refused(*arguments).exit_code == 0
+    predicted = []
+    for cell in ("1.040", "1040,0", "1040"):
+        Path("one.csv").write_text(f"size;day\n{cell};3\n")
+        predicted.append(refused("predict", "m", "one.csv").stdout.split(";")[-1])
+    assert len(set(predicted)) == 1
+    told = refused("predict", "m", "one.csv", "--decimal", "!")
+    assert told.exit_code == 2 and "--decimal must be one of" in told.stderr
+    told = refused("predict", "m", "one.csv", "--delimiter", "::")
+    assert told.exit_code == 2 and "--delimiter must be one character" in told.stderr
+
+
+TIMES = ["%Y-%m-%dT%H:%M:%SZ", "%d.%m.%Y", "%m/%d/%Y", "%Y%m%dT%H%M%S", "%Y/%m/%d"]
+
+
+@pytest.mark.parametrize("form", TIMES)
+def test_dates_of_every_form_are_times(form, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = sizes()
+    table.assign(day=table.day.dt.strftime(form)).to_csv("t.csv", index=False)
+    result = refused("fit", "t.csv", "-t", "price", "-o", "m", *QUICK)
+    assert result.exit_code == 0, result.output
+    model = HistogramRegressor.load("m")
+    assert model.model_.kinds == ("number", "time")
+    says_order = "month first" in result.stderr or "day first" in result.stderr
+    assert says_order == (form in ("%d.%m.%Y", "%m/%d/%Y"))
+    assert "Columns of times: day" in refused("inspect", "m").stdout
+    # One row, whose order is open by itself.
+    day = pd.Timestamp("2020-03-04")
+    pd.DataFrame({"size": [50.5], "day": [day.strftime(form)]}).to_csv(
+        "one.csv", index=False
+    )
+    predicted = refused("predict", "m", "one.csv").stdout.strip().split(",")[-1]
+    expected = model.predict(pd.DataFrame({"size": [50.5], "day": [day]}))
+    assert float(predicted) == pytest.approx(expected[0])
+
+
+def test_dates_and_numbers_do_not_stand_for_each_other(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    sizes().to_csv("t.csv", index=False)
+    assert refused("fit", "t.csv", "-t", "price", "-o", "m", *QUICK).exit_code == 0
+    Path("dates.csv").write_text("size,day\n2020-01-01,2020-01-01\n")
+    result = refused("predict", "m", "dates.csv")
+    assert result.exit_code == 2
+    assert (
+        "column 'size' must hold numbers, as it did in fit, got '2020" in result.stderr
+    )
+    Path("numbers.csv").write_text("size,day\n50,18262\n")
+    result = refused("predict", "m", "numbers.csv")
+    assert result.exit_code == 2
+    assert "column 'day' must hold times, as it did in fit, got '18262" in result.stderr
+    Path("gaps.csv").write_text("size,day\n50,\n")
+    assert refused("predict", "m", "gaps.csv").exit_code == 0
+
+
+def test_dates_of_open_order_are_doubted_and_can_be_told(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = sizes().assign(day="05/06/2020")
+    table.to_csv("t.csv", index=False)
+    fit = ["fit", "t.csv", "-t", "price", "-o", "m", *QUICK]
+    shown = refused(*fit).stderr
+    assert "column 'day' is taken as labels: its dates, such as" in shown
+    assert "--day-first or --month-first says which" in shown
+    told = refused(*fit, "--overwrite", "--day-first")
+    assert "day first ('05/06/2020' is 2020-06-05)" in told.stderr
+    assert HistogramRegressor.load("m").notes_["spelling"]["day_first"] is True
+
+
+def test_numbers_with_a_sign_beside_them_are_doubted(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = sizes().assign(rate=lambda t: t["size"].map("{:g} %".format))
+    table.to_csv("t.csv", index=False)
+    shown = refused("fit", "t.csv", "-t", "price", "-o", "m", *QUICK).stderr
+    assert "column 'rate' is taken as labels: its numbers have '%' beside" in shown
+
+
+def test_parquet_of_any_type_is_fitted_predicted_or_refused_by_column(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    table = sizes()
+    n = len(table)
+    usable = {
+        "day": table.day.dt.date,
+        "clock": [time(i % 24, 5) for i in range(n)],
+        "exact": [Decimal(i) / 4 for i in range(n)],
+        "span": pd.to_timedelta(np.arange(n), unit="min"),
+        "zone": table.day.dt.tz_localize("Europe/Berlin"),
+        "truth": pd.array([True, False, None, True] * (n // 4), dtype="boolean"),
+        "large": np.arange(n, dtype=np.uint64) + 2**63,
+        "count": pd.array([1, None, 3, 4] * (n // 4), dtype="Int32"),
+        "code": pd.Categorical(["a", "b"] * (n // 2)),
+    }
+    table.assign(**usable).to_parquet("t.parquet")
+    fit = ["fit", "t.parquet", "-t", "price", "-o", "m", "--epochs", "3"]
+    result = refused(*fit)
+    assert result.exit_code == 0, result.output
+    names = ["size", *usable]
+    kinds = dict(zip(names, HistogramRegressor.load("m").model_.kinds, strict=True))
+    of_time = {name: kind for name, kind in kinds.items() if kind != "number"}
+    assert of_time == {
+        **{"day": "time", "clock": "duration", "span": "duration"},
+        **{"zone": "time", "code": "label"},
+    }
+    first = refused("predict", "m", "t.parquet", "--out", "p.parquet")
+    assert first.exit_code == 0, first.output
+    # The same as text.
+    assert refused("predict", "m", "t.parquet", "--out", "p.csv").exit_code == 0
+    written = pd.read_csv("p.csv", dtype=str).rename(columns={"price_mean": "before"})
+    written["truth"] = written["truth"].map({"True": "1", "False": "0"})
+    written.to_csv("again.csv", index=False)
+    result = refused("predict", "m", "again.csv", "--out", "q.csv")
+    assert result.exit_code == 0, result.output
+    after = pd.read_csv("q.csv")
+    np.testing.assert_allclose(after["price_mean"], after["before"])
+    unusable = {
+        "bytes": [b"x"] * n,
+        "struct": [{"a": 1}] * n,
+        "list": [[1]] * n,
+    }
+    table.assign(**unusable).to_parquet("t.parquet")
+    fit.append("--overwrite")
+    for name in unusable:
+        others = ",".join(other for other in unusable if other != name)
+        result = refused(*fit, "--drop", others)
+        assert result.exit_code == 2 and result.stderr.count("\n") == 1
+        assert f"t.parquet: column '{name}' holds" in result.stderr
+        assert "--drop" in result.stderr
+    result = refused(*fit, "--no-compare", "--drop", ",".join(unusable))
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize("cell", ["1" * 400, "inf", "-1e999"])
+@pytest.mark.parametrize("column", ["size", "price"])
+def test_a_number_that_is_too_large_is_refused_by_column(
+    cell, column, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    table = sizes().astype({column: object})
+    table.loc[7, column] = cell
+    table.to_csv("t.csv", index=False)
+    result = refused("fit", "t.csv", "-t", "price", "-o", "m", *QUICK)
+    assert result.exit_code == 2 and "Traceback" not in result.stderr
+    assert f"column '{column}' must hold finite numbers" in result.stderr
+    assert "in row 8" in result.stderr

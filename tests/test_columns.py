@@ -1,13 +1,26 @@
 """Columns of a table become a network's inputs."""
 
+from datetime import date, time, timedelta
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import torch
 from scipy.stats import norm, rankdata
 
-from histreg.columns import UNKNOWN, LabelCodes, NumberScaling, kinds_of, read_frame
+from histreg.columns import (
+    NUMBER_OR_TIME,
+    UNKNOWN,
+    LabelCodes,
+    NumberScaling,
+    described_kinds,
+    kinds_of,
+    read_frame,
+)
+from histreg.errors import InputError
 
 DAY_S = 86400.0
 
@@ -46,7 +59,7 @@ def polars_frame() -> pl.DataFrame:
 @pytest.mark.parametrize("frame", [pandas_frame(), polars_frame()], ids=["pd", "pl"])
 def test_frames_of_both_libraries_read_the_same(frame):
     kinds = kinds_of(frame)
-    assert kinds == ("number",) * 5 + ("label",) * 3
+    assert kinds == (*["number"] * 4, "time", *["label"] * 3)
     table = read_frame(frame, kinds)
     nan = np.nan
     expected = [[1, 0.5, 1, 1, DAY_S], [2, nan, nan, 0, nan], [3, 2.5, 3, 1, 2 * DAY_S]]
@@ -158,9 +171,129 @@ def test_every_way_to_say_missing_is_understood():
 
 def test_times_of_any_zone_are_instants():
     times = pd.to_datetime(["1970-01-01 02:00", None]).tz_localize("Europe/Berlin")
-    table = read_frame(pd.DataFrame({"t": times}), ("number",))
+    table = read_frame(pd.DataFrame({"t": times}), ("time",))
     np.testing.assert_array_equal(table.numbers[:, 0], [3600.0, np.nan])
     length = pd.DataFrame({"t": pd.to_timedelta(["1 min", None])})
     np.testing.assert_array_equal(
-        read_frame(length, ("number",)).numbers[:, 0], [60.0, np.nan]
+        read_frame(length, ("duration",)).numbers[:, 0], [60.0, np.nan]
+    )
+
+
+DATES = [date(1970, 1, 2), None]
+SPANS = [timedelta(minutes=1), None]
+CLOCKS = [time(1, 0, 0, 500_000), None]
+TEMPORAL_COLUMNS = {
+    "pandas datetime": (pd.Series(pd.to_datetime(DATES)), "time", DAY_S),
+    "pandas dates": (pd.Series(DATES, dtype=object), "time", DAY_S),
+    "pandas zone": (pd.Series(pd.to_datetime(DATES, utc=True)), "time", DAY_S),
+    "pandas timedelta": (pd.Series(pd.to_timedelta(SPANS)), "duration", 60.0),
+    "pandas times of day": (pd.Series(CLOCKS, dtype=object), "duration", 3600.5),
+    "pandas spans": (pd.Series(SPANS, dtype=object), "duration", 60.0),
+    "arrow date": (pd.Series(DATES, dtype="date32[pyarrow]"), "time", DAY_S),
+    "arrow zone": (
+        pd.Series(pd.to_datetime(DATES, utc=True)).astype(
+            "timestamp[ns, UTC][pyarrow]"
+        ),
+        "time",
+        DAY_S,
+    ),
+    "arrow time": (pd.Series(CLOCKS, dtype="time64[us][pyarrow]"), "duration", 3600.5),
+    "arrow duration": (pd.Series(SPANS, dtype="duration[ms][pyarrow]"), "duration", 60),
+    "polars date": (pl.Series(DATES), "time", DAY_S),
+    "polars datetime": (pl.Series(DATES).cast(pl.Datetime("ns")), "time", DAY_S),
+    "polars time": (pl.Series(CLOCKS), "duration", 3600.5),
+    "polars duration": (pl.Series(SPANS), "duration", 60.0),
+}
+
+
+def frame_of(column):
+    kind = pl.DataFrame if isinstance(column, pl.Series) else pd.DataFrame
+    return kind({"a": column})
+
+
+@pytest.mark.parametrize("name", TEMPORAL_COLUMNS)
+def test_times_and_durations_are_kinds_of_their_own_in_seconds(name):
+    column, kind, seconds = TEMPORAL_COLUMNS[name]
+    frame = frame_of(column)
+    assert kinds_of(frame) == (kind,)
+    numbers = read_frame(frame, (kind,)).numbers[:, 0]
+    np.testing.assert_array_equal(numbers, [seconds, np.nan])
+    # Models of old know them as numbers.
+    again = read_frame(frame, (NUMBER_OR_TIME,)).numbers[:, 0]
+    np.testing.assert_array_equal(again, numbers)
+
+
+@pytest.mark.parametrize("name", TEMPORAL_COLUMNS)
+def test_times_durations_and_numbers_do_not_stand_for_each_other(name):
+    column, kind, _ = TEMPORAL_COLUMNS[name]
+    others = {"number", "time", "duration"} - {kind}
+    for other in others:
+        sentence = f"column 'a' must hold {other}s, as it did in fit, got '"
+        with pytest.raises(InputError, match=sentence):
+            read_frame(frame_of(column), (other,))
+    for numbers in ([1.5, None], ["2", "3"], [True, False]):
+        for make in (pd.DataFrame, pl.DataFrame):
+            with pytest.raises(InputError, match=f"column 'a' must hold {kind}s"):
+                read_frame(make({"a": numbers}), (kind,))
+
+
+@pytest.mark.parametrize("kind", ["number", "time", "duration", NUMBER_OR_TIME])
+def test_a_column_of_gaps_is_of_any_kind(kind):
+    for column in (
+        pd.Series([np.nan, np.nan]),
+        pd.Series([None, None], dtype=object),
+        pd.Series(pd.to_datetime([None, None])),
+        pl.Series([None, None]),
+        pl.Series([None, None], dtype=pl.Date),
+    ):
+        assert np.isnan(read_frame(frame_of(column), (kind,)).numbers).all()
+
+
+def test_decimals_and_whole_numbers_of_any_size_are_numbers():
+    for column in (
+        pd.Series([Decimal("1.50"), None], dtype=object),
+        pl.Series([Decimal("1.50"), None]),
+        pd.Series([Decimal("1.50"), None], dtype=pd.ArrowDtype(pa.decimal128(4, 2))),
+    ):
+        assert kinds_of(frame_of(column)) == ("number",)
+        numbers = read_frame(frame_of(column), ("number",)).numbers[:, 0]
+        np.testing.assert_array_equal(numbers, [1.5, np.nan])
+    large = 2**64 - 1
+    for column in (
+        pd.Series([large, None], dtype="UInt64"),
+        pd.Series([large, None], dtype="uint64[pyarrow]"),
+        pl.Series([large, None], dtype=pl.UInt64),
+    ):
+        numbers = read_frame(frame_of(column), ("number",)).numbers[:, 0]
+        np.testing.assert_array_equal(numbers, [2.0**64, np.nan])
+
+
+def test_numbers_beyond_float64_are_refused_by_column_and_row():
+    for value in (np.inf, "1e999", 10**400):
+        frame = pd.DataFrame({"a": pd.Series([1, value], dtype=object)})
+        sentence = "column 'a' must hold finite numbers, got inf in row 2"
+        with pytest.raises(InputError, match=sentence):
+            read_frame(frame, ("number",))
+
+
+def test_lists_structures_and_bytes_are_refused_by_name():
+    for column in (
+        pl.Series([[1], [2]]),
+        pl.Series([{"b": 1}, {"b": 2}]),
+        pl.Series([b"x", b"y"]),
+        pd.Series([[1], [2]], dtype=pd.ArrowDtype(pa.list_(pa.int64()))),
+        pd.Series([b"x", b"y"], dtype="binary[pyarrow]"),
+        pd.Series(
+            [[("b", 1)], []], dtype=pd.ArrowDtype(pa.map_(pa.string(), pa.int64()))
+        ),
+    ):
+        with pytest.raises(InputError, match=r"column 'a' holds .*; leave it out"):
+            kinds_of(frame_of(column))
+
+
+def test_kinds_are_counted_in_words():
+    assert described_kinds(("number", "label")) == "1 of numbers, 1 of labels"
+    kinds = ("number", "time", NUMBER_OR_TIME, "duration")
+    assert described_kinds(kinds) == (
+        "2 of numbers, 0 of labels, 1 of times, 1 of durations"
     )

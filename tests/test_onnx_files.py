@@ -98,3 +98,14 @@ def test_what_cannot_be_exported_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"alpha must hold levels in \[0, 1\]"):
         model.to_onnx(path, [1.5])
     assert not path.exists()
+
+
+def test_times_go_in_as_seconds(tmp_path):
+    days = pd.date_range("2020-01-01", periods=80)
+    X = pd.DataFrame({"day": days, "x": np.arange(80.0) % 7})
+    model = HistogramRegressor(**SMALL).fit(X, np.arange(80.0))
+    model.to_onnx(tmp_path / "m.onnx", LEVELS)
+    seconds = (days - pd.Timestamp(0)).total_seconds()
+    found, facts = run(tmp_path / "m.onnx", numbers=np.stack([seconds, X["x"]], axis=1))
+    assert facts["kinds"] == ["time", "number"]
+    np.testing.assert_allclose(found["mean"][:, 0], model.predict(X), atol=1e-3)

@@ -31,6 +31,8 @@ from sklearn.preprocessing import OneHotEncoder
 
 from histreg import spacings, tables, theory
 from histreg._checks import check_choice, check_count, check_fraction
+from histreg.cells import DECIMALS, Spelling
+from histreg.columns import TEMPORAL, described_kinds, kinds_of, named_kinds
 from histreg.errors import InputError
 from histreg.evaluation import (
     CensoredScores,
@@ -43,6 +45,7 @@ from histreg.evaluation import (
     scores_of_point,
     shown_number,
 )
+from histreg.interpretation import Interpretation, interpret
 from histreg.model_files import DESCRIPTION
 from histreg.objectives import LOSSES
 from histreg.refusals import refusing
@@ -69,6 +72,7 @@ ABOUT_CENSORED = (
     "Concordance: how often two rows are predicted in their order, 0.5 by chance. "
     "CRPS: the error of the whole distribution, censored rows allowed for."
 )
+MOST_SAID = 5  # columns of which the same is said
 FEWEST_BINS = 13  # of which twelve are the padding
 FEWEST_TO_CALIBRATE = 9  # rows: fewer cannot promise 90 %, see histreg.conformal
 
@@ -76,6 +80,26 @@ TableFile = Annotated[
     Path, typer.Argument(help="A .csv, .tsv (also .gz) or .parquet file.")
 ]
 ModelFolder = Annotated[Path, typer.Argument(help="A folder that `fit` wrote.")]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        help="What stands between the cells of a text file, such as ';' or tab; "
+        "detected if not given."
+    ),
+]
+Decimal = Annotated[
+    str | None,
+    typer.Option(
+        help="Decimal mark of a text file, '.' or ','; detected if not given."
+    ),
+]
+DayFirst = Annotated[
+    bool | None,
+    typer.Option(
+        "--day-first/--month-first",
+        help="What 05/06/2020 means, where no other date of the table tells.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 
 
@@ -153,6 +177,9 @@ def fit(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace a model that is there.")
     ] = False,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    day_first: DayFirst = None,
     quiet: Quiet = False,
 ) -> None:
     """Learn to predict a column of a table, and show how well it is predicted."""
@@ -176,25 +203,25 @@ def fit(
     if target in _listed(drop):
         raise InputError(f"--drop must not name the target, got {target!r}")
     labels = _listed(label)
-    as_written = tables.read(table)
-    everything = tables.typed(as_written, labels)
-    _check_columns(everything, [*_listed(drop), *labels, target])
+    file, given = _read_file(table, delimiter, decimal, day_first)
+    as_written = file.frame
+    _check_columns(as_written, [*_listed(drop), *labels, target])
+    left_out = [name for name in (weight, censored, time) if name]
+    # What is dropped may be of any type.
+    dropped = [name for name in _listed(drop) if name not in left_out]
+    read = _interpreted(table, as_written.drop(columns=dropped), labels, given)
+    everything = read.frame
     frame, y = _with_target(everything, target)
-    left_out = [
-        *_listed(drop),
-        *([weight] if weight else []),
-        *([censored] if censored else []),
-        *([time] if time else []),
-    ]
     _check_columns(frame, left_out)
     weights = None if weight is None else _numbers(frame, weight)
     flags = None if censored is None else _flags(frame, censored)
     order = None if time is None else _order(frame, time)
     X = frame.drop(columns=left_out)
     if not quiet:
-        _tell_of_odd_cells(everything[X.columns.difference(labels)])
+        _tell_of_cells(table, file, read)
     if X.shape[1] == 0:
         raise InputError(f"{table} must have a column to learn from beside {target!r}")
+    _check_finite(everything[X.columns])
     parts = parts_of(
         len(X),
         test=holdout,
@@ -259,6 +286,7 @@ def fit(
         "target": target,
         "censored": censored,
         "source": table.name,
+        "spelling": asdict(read.spelling),
         "n_rows": len(X),
         "n_learnt": len(parts.learn),
         "n_calibrated": len(parts.calibrate),
@@ -269,7 +297,7 @@ def fit(
     model.save(out)
     if save_holdout is not None:
         known = as_written[everything[target].notna()]
-        tables.write(known.iloc[parts.test], save_holdout)
+        tables.write(known.iloc[parts.test], save_holdout, read.spelling)
     if not quiet:
         if len(y) < len(everything):
             Console(stderr=True).print(
@@ -308,6 +336,9 @@ def predict(
             "--out", "-o", help="File to write; standard output if not given."
         ),
     ] = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    day_first: DayFirst = None,
     quiet: Quiet = False,
 ) -> None:
     """Predict for every row of a table; its columns and their order are kept."""
@@ -320,8 +351,12 @@ def predict(
         check_fraction("--interval", interval)
     if out is not None:
         tables.check_writable(out)
-    frame = tables.read(table)
-    X = _columns_of(regressor, frame, table)
+    file, given = _read_file(table, delimiter, decimal, day_first)
+    frame = file.frame
+    read = _read_for(regressor, frame, table, given)
+    X = read.frame
+    if not quiet:
+        _tell_of_cells(table, file, read)
     name = _target_of(regressor)
     found = {f"{name}_mean": regressor.predict(X)}
     if interval is not None:
@@ -343,9 +378,9 @@ def predict(
         raise InputError(f"{table} must not have a column {taken[0]!r} already")
     result = pd.concat([frame, pd.DataFrame(found, index=frame.index)], axis=1)
     if out is None:
-        result.to_csv(sys.stdout, index=False)
+        result.to_csv(sys.stdout, index=False, **tables.text_options(read.spelling))
         return
-    tables.write(result, out)
+    tables.write(result, out, read.spelling)
     if not quiet:
         Console().print(f"{len(result):,} rows in [bold]{escape(str(out))}[/bold]")
 
@@ -362,8 +397,7 @@ def inspect(model: ModelFolder) -> None:
         "target": _target_of(regressor),
         "learnt from": f"{notes.get('source', 'a table')}, "
         f"{notes.get('n_learnt', '?')} rows",
-        "columns": f"{fitted.kinds.count('number')} of numbers, "
-        f"{fitted.kinds.count('label')} of labels",
+        "columns": described_kinds(fitted.kinds),
         "network": f"{fitted.network.n_models} x "
         f"{regressor.hidden_layer_sizes}, {n_parameters:,} weights",
         "loss": regressor.loss,
@@ -390,10 +424,9 @@ def inspect(model: ModelFolder) -> None:
         }
         _print_scores(rows, notes["n_tested"], facts["target"])
     names = list(getattr(regressor, "feature_names_in_", []))
-    for sort in ("number", "label") if names else ():
-        of_sort = [
-            name for name, its in zip(names, fitted.kinds, strict=True) if its == sort
-        ]
+    kinds = named_kinds(fitted.kinds)
+    for sort in ("number", "time", "duration", "label") if names else ():
+        of_sort = [name for name, its in zip(names, kinds, strict=True) if its == sort]
         if of_sort:
             line = f"Columns of {sort}s: {', '.join(of_sort)}"
             console.print(escape(line), style="dim", highlight=False)
@@ -415,6 +448,9 @@ def report(
         str | None,
         typer.Option("--target", "-t", help="Column of the truth; that of the model."),
     ] = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    day_first: DayFirst = None,
     quiet: Quiet = False,
 ) -> None:
     """Write one page with pictures of how a model does on a table.
@@ -435,11 +471,12 @@ def report(
             "`histreg inspect` shows its scores"
         )
     name = target or _target_of(regressor)
-    read = tables.read(table)
-    _check_columns(read, [name])
-    target_alone = tables.typed(read[[name]])
-    frame, y = _with_target(read.assign(**{name: target_alone[name]}), name)
-    X = _columns_of(regressor, frame, table)
+    file, given = _read_file(table, delimiter, decimal, day_first)
+    _check_columns(file.frame, [name])
+    read = _read_for(regressor, file.frame, table, given, target=name)
+    if not quiet:
+        _tell_of_cells(table, file, read)
+    X, y = _with_target(read.frame, name)
     write_page(Evidence.of(regressor, X, y, target=name, source=table.name), out)
     if not quiet:
         Console().print(f"Page in [bold]{escape(str(out))}[/bold]")
@@ -473,8 +510,10 @@ def _check_columns(frame: pd.DataFrame, names: list[str]) -> None:
 
 
 def _numbers(frame: pd.DataFrame, name: str) -> np.ndarray:
-    if pd.api.types.is_datetime64_any_dtype(frame[name].dtype):
-        raise InputError(f"column {name!r} must hold numbers, got dates")
+    kind = kinds_of(frame[[name]])[0]
+    if kind in TEMPORAL:
+        found = "dates" if kind == "time" else "durations"
+        raise InputError(f"column {name!r} must hold numbers, got {found}")
     values = pd.to_numeric(frame[name], errors="coerce")
     wrong = frame[name][values.isna() & frame[name].notna()]
     if len(wrong):
@@ -491,18 +530,55 @@ def _numbers(frame: pd.DataFrame, name: str) -> np.ndarray:
     return values.to_numpy(dtype=np.float64)
 
 
-def _tell_of_odd_cells(frame: pd.DataFrame) -> None:
-    """Tell of columns that are labels because of a few cells."""
-    for name in frame.columns:
-        odd = tables.odd_cells(frame[name])
-        if len(odd):
-            Console(stderr=True).print(
-                f"column {escape(repr(name))} is taken as labels: not all of its "
-                f"cells are numbers, such as {escape(repr(odd.iloc[0]))} in row "
-                f"{odd.index[0] + 1}",
-                highlight=False,
-                soft_wrap=True,
-            )
+def _check_finite(frame: pd.DataFrame) -> None:
+    """Raise for an infinite number, with its row in the table."""
+    numbers = frame.select_dtypes("float")
+    infinite = np.argwhere(np.isinf(numbers.to_numpy()))
+    if len(infinite):
+        row, place = infinite[0]
+        raise InputError(
+            f"column {numbers.columns[place]!r} must hold finite numbers, got "
+            f"{numbers.iat[row, place]} in row {row + 1}"
+        )
+
+
+def _read_file(
+    path: Path, delimiter: str | None, decimal: str | None, day_first: bool | None
+) -> tuple[tables.TableFile, Spelling]:
+    """Return a table as it is written, and what is known of how."""
+    if decimal is not None:
+        check_choice("--decimal", decimal, DECIMALS)
+    file = tables.read_file(path, tables.checked_delimiter(delimiter))
+    return file, Spelling(file.delimiter, decimal, day_first)
+
+
+def _interpreted(
+    path: Path,
+    frame: pd.DataFrame,
+    labels: list[str],
+    given: Spelling,
+    fitted: Spelling | None = None,
+) -> Interpretation:
+    try:
+        return interpret(frame, labels, given, fitted)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def _tell_of_cells(path: Path, file: tables.TableFile, read: Interpretation) -> None:
+    """Tell how a table was understood, what was assumed, and what is doubtful."""
+    doubts = [
+        f"column {name!r} is taken as labels: {reason}"
+        for name, reason in read.doubts.items()
+    ]
+    facts = [*file.facts, *read.facts]
+    lines = [f"{path} is read with {'; '.join(facts)}"] if facts else []
+    for said in (read.assumptions, doubts):
+        lines += said[:MOST_SAID]
+        if len(said) > MOST_SAID:
+            lines.append(f"and so it is with {len(said) - MOST_SAID:,} more columns")
+    for line in lines:
+        Console(stderr=True).print(escape(line), highlight=False, soft_wrap=True)
 
 
 def _flags(frame: pd.DataFrame, name: str) -> np.ndarray:
@@ -540,10 +616,14 @@ def _order(frame: pd.DataFrame, name: str) -> np.ndarray:
     return frame[name].argsort(kind="stable").to_numpy()
 
 
-def _columns_of(
-    model: HistogramRegressor, frame: pd.DataFrame, path: Path
-) -> pd.DataFrame:
-    """Return the columns that a model was fitted on, in its order, with their types."""
+def _read_for(
+    model: HistogramRegressor,
+    frame: pd.DataFrame,
+    path: Path,
+    given: Spelling,
+    target: str | None = None,
+) -> Interpretation:
+    """Return the columns that a model was fitted on, in its order, and the target."""
     names = list(getattr(model, "feature_names_in_", frame.columns))
     missing = [name for name in names if name not in frame.columns]
     if missing:
@@ -551,8 +631,17 @@ def _columns_of(
             f"{path} must have the columns that the model was fitted on, it lacks "
             f"{', '.join(map(repr, missing))}"
         )
-    kinds = zip(names, model.model_.kinds, strict=True)
-    return tables.typed(frame[names], [name for name, kind in kinds if kind == "label"])
+    kinds = dict(zip(names, model.model_.kinds, strict=True))
+    labels = [name for name, kind in kinds.items() if kind == "label"]
+    fitted = Spelling(**model.notes_.get("spelling", {}))
+    used = names if target is None else [*names, target]
+    read = _interpreted(path, frame[used], labels, given, fitted)
+    for name, reason in read.doubts.items():
+        if name in kinds:
+            raise InputError(
+                f"column {name!r} must hold {kinds[name]}s, as it did in fit: {reason}"
+            )
+    return read
 
 
 def _target_of(model: HistogramRegressor) -> str:
@@ -560,7 +649,9 @@ def _target_of(model: HistogramRegressor) -> str:
 
 
 def _linear() -> Any:
-    numbers = make_column_selector(dtype_include=["number", "bool"])
+    numbers = make_column_selector(
+        dtype_include=["number", "bool"], dtype_exclude="timedelta"
+    )
     labels = make_column_selector(dtype_include=["category", "object", "string"])
     return make_pipeline(
         make_column_transformer(

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -20,8 +22,18 @@ from histreg.errors import InputError
 
 N_KNOTS = 64  # per column; 256 did no better on Bike and California
 MAX_LEVELS = 1000  # per column of labels; the rarer ones are treated as unknown
-KINDS = ("number", "label")  # of columns
+KINDS = ("number", "time", "duration", "label")  # of columns
+TEMPORAL = {"time", "duration"}
+NUMBER_OR_TIME = "number or time"  # the kind of numbers in model files of old
+UNUSABLE = (nw.Binary, nw.List, nw.Array, nw.Struct)
 UNKNOWN = 0  # the code of a label that was missing, rare or never seen
+
+
+OBJECTS = {
+    "number": (Decimal,),
+    "duration": (timedelta, time),
+    "time": (date,),  # a datetime is one
+}
 
 
 class Table(NamedTuple):
@@ -32,28 +44,58 @@ class Table(NamedTuple):
 
 
 def kinds_of(frame: Any) -> tuple[str, ...]:
-    """Return ``"number"`` or ``"label"`` for each column of a data frame.
+    """Return ``"number"``, ``"time"``, ``"duration"`` or ``"label"`` for each column.
 
-    Numbers, truth values, dates and times are numbers; text, categories and mixed
-    columns are labels.
+    Truth values are numbers, dates are times, and a time of day is the duration since
+    midnight; text, categories and mixed columns are labels.
+
+    Raises
+    ------
+    InputError
+        For a column of lists, structures or bytes, which are none of these.
     """
     columns = nw.from_native(frame, eager_only=True).iter_columns()
-    return tuple("number" if _is_number(column) else "label" for column in columns)
+    return tuple(_kind_of(column) for column in columns)
+
+
+def n_numbers(kinds: Sequence[str]) -> int:
+    """Return how many columns of these kinds become numbers: all but labels."""
+    return len(kinds) - kinds.count("label")
+
+
+def named_kinds(kinds: Sequence[str]) -> list[str]:
+    """Return kinds as files and pages name them: that of old is one of numbers."""
+    return ["number" if kind == NUMBER_OR_TIME else kind for kind in kinds]
+
+
+def described_kinds(kinds: Sequence[str]) -> str:
+    """Return how many columns there are of each kind, in words."""
+    counts = Counter(named_kinds(kinds))
+    words = [f"{counts[kind]} of {kind}s" for kind in ("number", "label")]
+    words += [f"{counts[k]} of {k}s" for k in ("time", "duration") if counts[k]]
+    return ", ".join(words)
 
 
 def read_frame(frame: Any, kinds: Sequence[str]) -> Table:
     """Return the columns of a pandas or polars frame, read as these kinds.
 
     A column of labels may come in any type (3, 3.0 and "3" are one label); a column
-    of numbers must be one, or text that reads as one.
+    of numbers must be one, or text that reads as one; times must be times and durations
+    durations, both in seconds. A column in which all is missing may be any of them.
     """
     wide = nw.from_native(frame, eager_only=True)
     numbers, labels = [], []
     for column, kind in zip(wide.iter_columns(), kinds, strict=True):
-        if kind == "number":
-            numbers.append(_numbers_of(column))
-        else:
+        found = _kind_of(column)
+        if kind == "label":
             labels.append(_labels_of(column))
+            continue
+        if kind != NUMBER_OR_TIME and {kind, found} & TEMPORAL and kind != found:
+            _check_all_missing(column, kind)
+            numbers.append(np.full(len(column), np.nan))
+            continue
+        numbers.append(_numbers_of(column, found))
+        _check_finite(numbers[-1], column.name)
     n = len(wide)
     return Table(
         np.stack(numbers, axis=1) if numbers else np.empty((n, 0)),
@@ -217,13 +259,38 @@ def _normal_scores(
     return np.pad(knots, padding, "edge"), np.pad(scores, padding, "edge")
 
 
-def _is_number(column: nw.Series[Any]) -> bool:
+def _kind_of(column: nw.Series[Any]) -> str:
     dtype = column.dtype
-    return dtype.is_numeric() or dtype.is_temporal() or dtype == nw.Boolean
+    if dtype in UNUSABLE or (dtype == nw.Unknown and "map<" in _native_type(column)):
+        raise InputError(
+            f"column {column.name!r} holds {dtype} values, which are neither numbers "
+            "nor times nor labels; leave it out"
+        )
+    if dtype.is_numeric() or dtype == nw.Boolean:
+        return "number"
+    if dtype == nw.Object:
+        return _kind_of_objects(column.to_list())
+    if dtype == nw.Duration or dtype == nw.Time:
+        return "duration"
+    return "time" if dtype.is_temporal() else "label"
 
 
-def _numbers_of(column: nw.Series[Any]) -> NDArray[np.float64]:
-    """Return a column as float64, dates and times in seconds."""
+def _native_type(column: nw.Series[Any]) -> str:
+    return str(getattr(column.to_native(), "dtype", ""))
+
+
+def _kind_of_objects(values: list[Any]) -> str:
+    """Return the kind of Python objects, which pandas has for dates and decimals."""
+    found = [value for value in values if not _is_missing(value)]
+    for kind, types in OBJECTS.items():
+        # The first tells of most columns that they are none.
+        if found and isinstance(found[0], types):
+            return kind if all(isinstance(value, types) for value in found) else "label"
+    return "label"
+
+
+def _numbers_of(column: nw.Series[Any], kind: str) -> NDArray[np.float64]:
+    """Return a column of a kind as float64, times and durations in seconds."""
     dtype = column.dtype
     try:
         if dtype == nw.Datetime and dtype.time_zone is not None:  # type: ignore[attr-defined]
@@ -233,13 +300,36 @@ def _numbers_of(column: nw.Series[Any]) -> NDArray[np.float64]:
             return instants.cast(nw.Float64).to_numpy() / 1e6
         if dtype == nw.Duration:
             return column.dt.total_microseconds().cast(nw.Float64).to_numpy() / 1e6
-        if dtype.is_numeric() or dtype == nw.Boolean:
+        if dtype.is_float() or dtype == nw.Boolean:
             return column.cast(nw.Float64).to_numpy().astype(np.float64)
     except Exception as error:  # each library has its own
         raise InputError(
             f"column {column.name!r} must hold numbers, got {dtype} values"
         ) from error
+    if dtype.is_integer() and not column.is_null().any():
+        return column.to_numpy().astype(np.float64)  # a cast fails above 2**53 in Arrow
+    if kind in TEMPORAL:
+        return np.array([_seconds(value) for value in column.to_list()])
     return np.array([_number(value, column.name) for value in column.to_list()])
+
+
+def _check_all_missing(column: nw.Series[Any], kind: str) -> None:
+    """Raise unless a column, which is of another kind than in fit, holds nothing."""
+    for value in column.to_list():
+        if not _is_missing(value):
+            raise InputError(
+                f"column {column.name!r} must hold {kind}s, as it did in fit, got "
+                f"{str(value)!r}"
+            )
+
+
+def _check_finite(numbers: NDArray[np.float64], name: str) -> None:
+    rows = np.flatnonzero(np.isinf(numbers))
+    if len(rows):
+        raise InputError(
+            f"column {name!r} must hold finite numbers, got {numbers[rows[0]]} in row "
+            f"{rows[0] + 1}"
+        )
 
 
 def _number(value: Any, name: str) -> float:
@@ -248,10 +338,30 @@ def _number(value: Any, name: str) -> float:
         return np.nan
     try:
         return float(value)
+    except OverflowError:
+        return np.inf
     except (TypeError, ValueError):
         raise InputError(
             f"column {name!r} must hold numbers, as it did in fit, got {value!r}"
         ) from None
+
+
+def _seconds(value: Any) -> float:
+    """Return the seconds since 1970 or midnight, or those that an object lasts.
+
+    A date is its midnight, and a time without a zone is in UTC.
+    """
+    if _is_missing(value):
+        return np.nan
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, time):
+        return (value.hour * 60 + value.minute) * 60 + (
+            value.second + value.microsecond / 1e6
+        )
+    if not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)
+    return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
 
 
 def _labels_of(column: nw.Series[Any]) -> NDArray[np.object_]:

@@ -17,7 +17,14 @@ from torch import Tensor, nn
 
 from histreg import conformal
 from histreg.bins import Bins
-from histreg.columns import LabelCodes, NumberScaling, Table
+from histreg.columns import (
+    NUMBER_OR_TIME,
+    LabelCodes,
+    NumberScaling,
+    Table,
+    n_numbers,
+    named_kinds,
+)
 from histreg.distribution import Histogram
 from histreg.errors import InputError
 from histreg.model_schema import BODY, READOUT, SHARP, check_names
@@ -45,8 +52,9 @@ class Model:
 
     Parameters
     ----------
-    kinds : tuple of {"number", "label"}
-        Of each column of the table.
+    kinds : tuple of {"number", "time", "duration", "label"}
+        Of each column of the table. Models of old know numbers and times as one kind,
+        ``"number or time"``.
     scaling : NumberScaling
     codes : LabelCodes
     objective : Objective
@@ -206,7 +214,8 @@ class Model:
         A model with weights that are not finite is refused.
         """
         described = {
-            "kinds": list(self.kinds),
+            "kinds": named_kinds(self.kinds),
+            "tells_times": NUMBER_OR_TIME not in self.kinds,
             "labels": [list(levels) for levels in self.codes.levels],
             "is_flat": self.is_flat,
             "is_sharp": self.sharp is not None,
@@ -248,8 +257,10 @@ class Model:
         """
         scaling_state = _without_prefix("scaling.", tensors)
         kinds = tuple(described["kinds"])
+        if not described.get("tells_times", False):  # not in models of old
+            kinds = tuple(NUMBER_OR_TIME if k == "number" else k for k in kinds)
         scaling = NumberScaling(
-            sum(kind != "label" for kind in kinds),
+            n_numbers(kinds),
             scaling_state["kept"].tolist(),
             scaling_state["flagged"].tolist(),
             scaling_state["knots"].shape[1],

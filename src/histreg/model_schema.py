@@ -122,6 +122,7 @@ DESCRIPTION = {
         _either(_is_nothing, _is_list_of(_is_text, unique=True)),
     ),
     "is_flat": FLAG,
+    "tells_times": FLAG._replace(is_required=False),  # not in models of old
     "is_sharp": FLAG,
     "is_calibrated": FLAG,
     "has_own_bins": FLAG,

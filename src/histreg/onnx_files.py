@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from histreg.columns import NumberScaling
+from histreg.columns import NumberScaling, n_numbers, named_kinds
 from histreg.errors import InputError
 from histreg.files import whole
 from histreg.model import Model
@@ -123,9 +123,11 @@ def export(model: Model, path: Path, alpha: Sequence[float]) -> None:
             "to_onnx needs the extra: pip install 'histreg[onnx]'"
         ) from error
     exported = copy.deepcopy(Exported(model, alpha)).cpu().eval()
-    n_numbers, n_labels = model.kinds.count("number"), model.kinds.count("label")
+    n_labels = model.kinds.count("label")
     some = 3  # rows: torch.export takes 0 and 1 for special
-    example = {"numbers": torch.zeros(some, n_numbers, dtype=torch.float64)}
+    example = {
+        "numbers": torch.zeros(some, n_numbers(model.kinds), dtype=torch.float64)
+    }
     if n_labels:
         example["codes"] = torch.zeros(some, n_labels, dtype=torch.int64)
     n = torch.export.Dim("n")
@@ -143,7 +145,7 @@ def export(model: Model, path: Path, alpha: Sequence[float]) -> None:
     facts = {
         "alpha": list(alpha),
         "labels": model.codes.levels,
-        "kinds": model.kinds,
+        "kinds": named_kinds(model.kinds),
     }
     proto = program.model_proto
     for name, value in facts.items():

@@ -43,7 +43,14 @@ from histreg.bins import (
     float64_on,
     least_spread,
 )
-from histreg.columns import LabelCodes, NumberScaling, Table, kinds_of, read_frame
+from histreg.columns import (
+    TEMPORAL,
+    LabelCodes,
+    NumberScaling,
+    Table,
+    kinds_of,
+    read_frame,
+)
 from histreg.distribution import Histogram
 from histreg.errors import InputError
 from histreg.model import Model, n_outside, sample_of
@@ -935,6 +942,11 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             raise InputError(
                 "X must be a data frame, as in fit, whose labels are text or "
                 f"categories, got {type(X).__name__}"
+            )
+        if not reset and TEMPORAL & set(self.model_.kinds):
+            raise InputError(
+                "X must be a data frame, as in fit, which tells times from numbers, "
+                f"got {type(X).__name__}"
             )
         numbers = validate_data(
             self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=reset

@@ -1,101 +1,122 @@
 """Tables on disk: CSV, TSV and Parquet, in and out.
 
-What a CSV file says is read as text, so that it can be written again as it was; `typed`
-then tells numbers, dates and labels apart.
+What a CSV file says is read as text, so that it can be written again as it was;
+`histreg.interpretation` then tells numbers, times and labels apart.
 """
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
+import io
+import re
 import warnings
+import zlib
+from collections import Counter
 from collections.abc import Collection
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
-from typing import IO
+from typing import NamedTuple
 
 import pandas as pd
+import pyarrow as pa
 
+from histreg.cells import Spelling
 from histreg.errors import InputError
 from histreg.files import whole
+from histreg.interpretation import interpret
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
-MISSING = {"", "NA", "N/A", "NaN", "nan", "NULL", "null", "None"}
-ISO_DATE = r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?"
+DELIMITERS = (",", ";", "\t", "|")
+NAMES_OF_DELIMITERS = {"\t": "tab"}
+N_SAMPLED = 20  # rows that the delimiter is told by
+GZIP = b"\x1f\x8b"
+BINARY_FORMATS = {b"PAR1": "a Parquet file", b"PK\x03\x04": "an Excel or zip file"}
 
 
-def read(path: Path) -> pd.DataFrame:
+class TableFile(NamedTuple):
+    """A table as it is written in a file."""
+
+    frame: pd.DataFrame  # of text, unless the file has types
+    delimiter: str | None  # None if the file has types
+    facts: list[str]  # what had to be found out to read it
+
+
+def read(path: Path, delimiter: str | None = None) -> pd.DataFrame:
+    """Return the table of a file as it is written, see `read_file`."""
+    return read_file(path, delimiter).frame
+
+
+def read_file(path: Path, delimiter: str | None = None) -> TableFile:
     """Return the table of a file, its kind told by the name.
 
     ``.csv``, ``.tsv`` (each also ``.gz``), whose cells stay text, and ``.parquet``,
-    which has types of its own. A CSV file whose first line has semicolons and no
-    comma is read with those.
+    which has types of its own. The delimiter of a text file is the one of ``,``, ``;``,
+    tab and ``|`` that gives the first rows as many cells as the header has, if it is
+    not given. Text is UTF-8, or else Windows-1252.
 
     Raises
     ------
-    ValueError
+    InputError
         In one sentence, for a file that is missing, empty or not what its name says.
     """
     kind = _kind_of(path)
+    if path.is_dir():
+        raise InputError(f"{path} must be a file, got a folder")
     if not path.is_file():
         raise InputError(f"there is no file {path}")
     try:
-        table = pd.read_parquet(path) if kind == ".parquet" else _read_text(path, kind)
+        if kind == ".parquet":
+            # Types of Arrow, so that what is written again has them too.
+            frame = pd.read_parquet(path, dtype_backend="pyarrow")
+            file = TableFile(frame, None, [])
+        else:
+            file = _read_text(path, kind, delimiter)
     except pd.errors.EmptyDataError:
         raise InputError(f"{path} is empty") from None
-    except (OSError, EOFError, ValueError, pd.errors.ParserWarning) as error:
-        first_line = str(error).strip().splitlines()[0]
+    except (
+        *(OSError, EOFError, ValueError, zlib.error, csv.Error, pa.ArrowException),
+        pd.errors.ParserWarning,
+    ) as error:
+        first_line = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise InputError(f"{path} cannot be read as {kind}: {first_line}") from error
-    if table.empty:
+    if file.frame.empty:
         raise InputError(f"{path} must hold at least one row and one column, got none")
-    table.columns = table.columns.map(str)
-    return table
+    file.frame.columns = file.frame.columns.map(str)
+    return file
 
 
 def typed(table: pd.DataFrame, labels: Collection[str] = ()) -> pd.DataFrame:
-    """Return a table whose columns of text are numbers, dates or labels.
+    """Return a table whose columns of text are numbers, times or labels.
 
-    A column of text is numbers if all its cells are, or dates if all are ISO dates;
-    what stays text is labels. Cells such as ``NA`` and empty ones are missing.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As `read` returns it.
-    labels : collection of str
-        Columns that are labels, whatever they look like.
+    See `interpretation.interpret`, which also tells how they were understood.
     """
-    result = {}
-    for name, column in table.items():
-        if not pd.api.types.is_string_dtype(column.dtype):
-            is_label = name in labels
-            result[name] = column.astype("category") if is_label else column
-            continue
-        text = column.astype(object).where(column.notna() & ~column.isin(MISSING), None)
-        result[name] = text if name in labels else _typed(text)
-    return pd.DataFrame(result, index=table.index)
+    return interpret(table, labels).frame
 
 
-def odd_cells(column: pd.Series) -> pd.Series:
-    """Return the cells that alone keep a column of text from being numbers.
+def write(table: pd.DataFrame, path: Path, spelling: Spelling | None = None) -> None:
+    """Write a table, its kind told by the name; the file is whole or absent.
 
-    There are none in a column that is mostly text (a tenth of its cells, or more).
+    A CSV file has the delimiter and the decimal mark of a spelling, if there is one.
     """
-    found = column.dropna()
-    if not pd.api.types.is_object_dtype(column.dtype):
-        return found.iloc[:0]
-    odd = found[pd.to_numeric(found, errors="coerce").isna()]
-    return odd if len(odd) < 0.1 * len(found) else found.iloc[:0]
-
-
-def write(table: pd.DataFrame, path: Path) -> None:
-    """Write a table, its kind told by the name; the file is whole or absent."""
     check_writable(path)
     kind = _kind_of(path)
     with whole(path) as partial:
         if kind == ".parquet":
             table.to_parquet(partial, index=False)
         else:
-            table.to_csv(partial, index=False, sep=SEPARATORS[kind])
+            options = text_options(spelling)
+            if kind == ".tsv" or options["sep"] == SEPARATORS[".tsv"]:
+                options["sep"] = SEPARATORS[kind]
+            table.to_csv(partial, index=False, **options)
+
+
+def text_options(spelling: Spelling | None) -> dict[str, str]:
+    """Return the options of pandas that write text by a spelling."""
+    spelling = spelling or Spelling()
+    return {"sep": spelling.delimiter or ",", "decimal": spelling.decimal or "."}
 
 
 def check_writable(path: Path) -> None:
@@ -103,6 +124,15 @@ def check_writable(path: Path) -> None:
     _kind_of(path)
     if not path.parent.is_dir():
         raise InputError(f"{path} cannot be written: there is no folder {path.parent}")
+
+
+def checked_delimiter(given: str | None) -> str | None:
+    """Return the delimiter that a person names: one character, or the word tab."""
+    if given in ("tab", "\\t"):
+        return "\t"
+    if given is not None and (len(given) != 1 or given in '"\r\n'):
+        raise InputError(f"--delimiter must be one character or 'tab', got {given!r}")
+    return given
 
 
 def _kind_of(path: Path) -> str:
@@ -117,40 +147,97 @@ def _kind_of(path: Path) -> str:
     return kind
 
 
-def _read_text(path: Path, kind: str) -> pd.DataFrame:
-    with _opened(path) as file:
-        header = file.readline().lstrip("\ufeff")
-    separator = SEPARATORS[kind]
-    if kind == ".csv" and ";" in header and "," not in header:
-        separator = ";"
-    names = next(csv.reader([header], delimiter=separator), [])
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise InputError(f"it must name each column once, got {twice[0]!r} twice")
+def _read_text(path: Path, kind: str, delimiter: str | None) -> TableFile:
+    text, facts = _decoded(_unpacked(path))
+    named = re.match(r"sep=(.)\r?\n", text)  # a line by which Excel tells it
+    if named:
+        text = text[named.end() :]
+        delimiter = delimiter or named[1]
+    if delimiter is None:
+        delimiter = _delimiter_of(text, SEPARATORS[kind])
+        if delimiter != SEPARATORS[kind]:
+            shown = NAMES_OF_DELIMITERS.get(delimiter, repr(delimiter))
+            facts.append(f"delimiter {shown}")
+    header = _first_records(text, delimiter, 1)
+    if not header and text.strip():
+        raise InputError(
+            f"its header has a cell of more than {csv.field_size_limit():,} "
+            "characters; perhaps a quote is not closed"
+        )
+    for name, count in Counter(header[0] if header else []).most_common(1):
+        if count > 1:
+            raise InputError(f"it must name each column once, got {name!r} twice")
     with warnings.catch_warnings():
         # Rows longer than the first line would be cut, with a warning.
         warnings.simplefilter("error", pd.errors.ParserWarning)
-        return pd.read_csv(
-            path, sep=separator, dtype=str, na_filter=False, index_col=False
+        frame = pd.read_csv(
+            io.StringIO(text),
+            sep=delimiter,
+            dtype=str,
+            na_filter=False,
+            index_col=False,
         )
+    return TableFile(frame, delimiter, facts)
 
 
-def _opened(path: Path) -> IO[str]:
-    if path.suffix.lower() == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8")
-    return path.open(encoding="utf-8")
+def _unpacked(path: Path) -> bytes:
+    """Return the bytes of a text file, or refuse what is none."""
+    data = path.read_bytes()
+    is_packed = path.suffix.lower() == ".gz"
+    if is_packed and data[:2] != GZIP:
+        raise InputError("it is not compressed by gzip; name it without .gz")
+    if is_packed:
+        try:
+            data = gzip.decompress(data)
+        except (OSError, EOFError, zlib.error) as error:
+            raise InputError(f"its gzip data is damaged ({error})") from error
+    elif data[:2] == GZIP:
+        raise InputError("it is compressed by gzip; name it with .gz at the end")
+    for magic, format_name in BINARY_FORMATS.items():
+        if data.startswith(magic):
+            raise InputError(f"it is {format_name}, not text")
+    return data
 
 
-def _typed(text: pd.Series) -> pd.Series:
-    """Return a column of text as numbers or times, if all that is there is one."""
-    found = text.dropna()
-    if len(found) == 0:
-        return text.astype("float64")
-    numbers = pd.to_numeric(found, errors="coerce")
-    if numbers.notna().all():
-        return pd.to_numeric(text).astype("float64")
-    if found.str.fullmatch(ISO_DATE).all():
-        times = pd.to_datetime(found, format="ISO8601", errors="coerce")
-        if times.notna().all():  # 0000-00-00 is none
-            return pd.to_datetime(text, format="ISO8601")
-    return text
+def _decoded(data: bytes) -> tuple[str, list[str]]:
+    """Return text, and what had to be found out to decode it."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise InputError("it is UTF-16 text; save it as UTF-8")
+    if b"\0" in data:
+        line = data[: data.index(b"\0")].count(b"\n") + 1
+        raise InputError(f"line {line} has a NUL byte, so it is damaged or not text")
+    try:
+        return data.decode("utf-8-sig"), []
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+    try:
+        return data.decode("cp1252"), [
+            f"encoding Windows-1252, since line {line} is not UTF-8"
+        ]
+    except UnicodeDecodeError:
+        raise InputError(f"line {line} is not UTF-8 text; save it as UTF-8") from None
+
+
+def _first_records(text: str, delimiter: str, n: int) -> list[list[str]]:
+    """Return the header and the rows after it, up to one with too long a cell."""
+    found: list[list[str]] = []
+    records = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    with suppress(csv.Error):
+        found.extend(islice((record for record in records if record), n))
+    return found
+
+
+def _delimiter_of(text: str, usual: str) -> str:
+    """Return the delimiter that gives the first rows as many cells as the header.
+
+    Where several do, or none, it is the usual one if it is among those, or the one
+    that gives the header the most cells.
+    """
+    n_cells = {}
+    is_even = {}
+    for delimiter in (usual, *(each for each in DELIMITERS if each != usual)):
+        counts = [len(row) for row in _first_records(text, delimiter, N_SAMPLED)]
+        n_cells[delimiter] = counts[0] if counts else 0
+        is_even[delimiter] = len(set(counts)) == 1 and counts[0] > 1
+    even = [delimiter for delimiter in n_cells if is_even[delimiter]]
+    return even[0] if even else max(n_cells, key=lambda each: n_cells[each])

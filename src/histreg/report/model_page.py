@@ -11,6 +11,7 @@ import jinja2
 import numpy as np
 
 from histreg import metrics
+from histreg.columns import described_kinds
 from histreg.distribution import Histogram
 from histreg.errors import InputError
 from histreg.evaluation import Scores, scores_of, shown_number
@@ -51,8 +52,7 @@ class Evidence:
         facts = {
             "Loss": model.loss,
             "Network": f"{fitted.network.n_models} x {model.hidden_layer_sizes}",
-            "Columns": f"{fitted.kinds.count('number')} of numbers, "
-            f"{fitted.kinds.count('label')} of labels",
+            "Columns": described_kinds(fitted.kinds),
             "Bins": str(model.bins_),
             "Epochs": str(model.n_iter_),
             "Calibrated": "no"
