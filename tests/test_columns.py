@@ -271,7 +271,7 @@ def test_decimals_and_whole_numbers_of_any_size_are_numbers():
 def test_numbers_beyond_float64_are_refused_by_column_and_row():
     for value in (np.inf, "1e999", 10**400):
         frame = pd.DataFrame({"a": pd.Series([1, value], dtype=object)})
-        sentence = "column 'a' must hold finite numbers, got inf in row 2"
+        sentence = "column 'a' must hold finite numbers, got infinity in row 2"
         with pytest.raises(InputError, match=sentence):
             read_frame(frame, ("number",))
 

@@ -50,6 +50,10 @@ LAYOUTS = (
     re.compile(rf"{_WEEKDAY}{_DAY}[ -]{_NAME}[ -]{_YEAR}{_TIME}", FLAGS),
     re.compile(rf"{_WEEKDAY}{_NAME} {_DAY}(?:st|nd|rd|th)?,? {_YEAR}{_TIME}", FLAGS),
 )
+COMMON_TIME = re.compile(  # of the first layout, which pandas reads as it is
+    r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)?)?",
+    re.ASCII,
+)
 DURATION = re.compile(
     r"(?:(?P<days>-?\d+) days?,? ?)?"
     r"(?:(?P<sign>[+-])?(?P<hour>\d{1,4}):(?P<minute>[0-5]\d)"
@@ -140,10 +144,13 @@ def times_of(cells: Sequence[str], *, day_first: bool) -> NDArray[np.datetime64]
     first with a year of four digits, and English names of months; each with or without
     a time of day and a zone. A time without a zone is taken as UTC.
     """
-    matches = _matches(cells)
-    if not all(matches):
-        return None
-    times = _instants(matches, day_first)
+    if all(map(COMMON_TIME.fullmatch, cells)):
+        times = _instants(cells)
+    else:
+        matches = _matches(cells)
+        if not all(matches):
+            return None
+        times = _instants(_iso_texts(matches, day_first))
     return None if np.isnat(times).any() else times
 
 
@@ -237,7 +244,7 @@ def _doubt_of_times(counts: Mapping[str, int]) -> Doubt | None:
     matches = [layout.fullmatch(cell.strip()) for cell in cells]
     odd = np.ones(len(cells), dtype=bool)
     for day_first in (True, False):
-        odd &= np.isnat(_instants(matches, day_first))
+        odd &= np.isnat(_instants(_iso_texts(matches, day_first)))
     # All may be dates, some of them day first and the others month first.
     cell = cells[int(odd.argmax())]
     return Doubt("its cells are not all times that are written in one way", cell)
@@ -286,15 +293,17 @@ def _matches(cells: Sequence[str]) -> list[re.Match[str] | None]:
     return [layout.fullmatch(cell.strip()) for cell in cells]
 
 
-def _instants(
-    matches: Sequence[re.Match[str] | None], day_first: bool
-) -> NDArray[np.datetime64]:
-    """Return the instants that matches of a layout say, NaT for those that do not."""
-    texts = [
+def _iso_texts(matches: Sequence[re.Match[str] | None], day_first: bool) -> list[str]:
+    """Return the times that matches say as ISO 8601, empty where there is none."""
+    return [
         _iso_text(match.groupdict(), day_first) if match else "" for match in matches
     ]
+
+
+def _instants(texts: Sequence[str]) -> NDArray[np.datetime64]:
+    """Return the instants of ISO 8601 in UTC, NaT for what is none."""
     times = pd.to_datetime(
-        pd.Series(texts), format="ISO8601", utc=True, errors="coerce"
+        pd.Series(texts, dtype=object), format="ISO8601", utc=True, errors="coerce"
     )
     return times.dt.tz_localize(None).to_numpy()
 

@@ -326,8 +326,9 @@ def _check_all_missing(column: nw.Series[Any], kind: str) -> None:
 def _check_finite(numbers: NDArray[np.float64], name: str) -> None:
     rows = np.flatnonzero(np.isinf(numbers))
     if len(rows):
+        sign = "-" if numbers[rows[0]] < 0 else ""
         raise InputError(
-            f"column {name!r} must hold finite numbers, got {numbers[rows[0]]} in row "
+            f"column {name!r} must hold finite numbers, got {sign}infinity in row "
             f"{rows[0] + 1}"
         )
 
