@@ -19,7 +19,7 @@ from histreg import conformal
 from histreg.bins import Bins
 from histreg.columns import LabelCodes, NumberScaling, Table
 from histreg.distribution import Histogram
-from histreg.networks import CopiedBody, Stack, TabularBody
+from histreg.networks import CopiedBody, Stack, TabularBody, without_autocast
 from histreg.objectives import Objective, OnHistogram
 
 CHUNK = 4096  # rows at once; 16,384 took a fifth longer
@@ -102,7 +102,7 @@ class Model:
             n = len(numbers)
             whole = torch.arange(-(-n // BLOCK) * BLOCK).clamp(max=n - 1)
             numbers, codes = numbers[whole].to(device), codes[whole].to(device)
-            with torch.inference_mode(), torch.autocast(device.type, enabled=False):
+            with torch.inference_mode(), without_autocast(device):
                 outputs = stack(numbers, codes)[:, :n].cpu()
             yield outputs  # not within: the mode would be that of the caller
 
