@@ -1,5 +1,6 @@
 """The training loop: best weights, own validation rows, independent models."""
 
+import copy
 from dataclasses import replace
 
 import pytest
@@ -7,7 +8,15 @@ import torch
 from torch import nn
 
 from histreg.networks import CopiedBody, Stack, TabularBody
-from histreg.training import Measure, Rows, Settings, optimizer_of, train
+from histreg.training import (
+    Generators,
+    Measure,
+    Rows,
+    Settings,
+    Snapshot,
+    optimizer_of,
+    train,
+)
 
 N = 60
 
@@ -153,6 +162,48 @@ def test_an_interrupted_training_is_left_at_its_best_so_far():
     assert len(seen) == 5
     found = validation_loss(stack, rows, held_out).item()
     assert found == pytest.approx(min(seen), rel=1e-5)
+
+
+def test_a_snapshot_brings_back_all_that_training_changed():
+    _, rows = problem(2)
+    body = CopiedBody(nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4)), 2, 3)
+    stack = Stack(body, 1, 1)
+    settings = Settings(n_epochs=2, batch_size=16)
+    optimizer, fresh = optimizer_of(stack, settings), optimizer_of(stack, settings)
+    nobody = torch.zeros(2, N, dtype=torch.bool)
+    train(stack, rows, nobody, MEASURE, settings, optimizer=optimizer)
+    before = copy.deepcopy([stack.state_dict(), optimizer.state_dict()])
+    snapshot = Snapshot([stack], [optimizer, fresh])
+    for each in (optimizer, fresh):
+        train(stack, rows, nobody, MEASURE, settings, optimizer=each)
+    snapshot.restore()
+    torch.testing.assert_close(
+        [stack.state_dict(), optimizer.state_dict()], before, rtol=0, atol=0
+    )
+    assert not fresh.state
+
+
+def test_training_draws_from_the_generators_that_are_given():
+    results = []
+    for state_of_torch in (1, 2):
+        _, rows = problem(1)
+        start = torch.Generator().manual_seed(0)
+        body = TabularBody(1, 3, hidden_layer_sizes=(16,), generator=start)
+        stack = Stack(body, 1, 1, generator=start)
+        torch.manual_seed(state_of_torch)
+        before = torch.get_rng_state()
+        generators = Generators.seeded(4, torch.device("cpu"))
+        train(
+            stack,
+            rows,
+            hold_out(1),
+            MEASURE,
+            Settings(n_epochs=3, batch_size=16),
+            generators=generators,
+        )
+        assert torch.equal(torch.get_rng_state(), before)
+        results.append(stack(*rows.inputs))
+    assert torch.equal(*results)
 
 
 def test_a_heavy_row_weighs_the_same_in_any_batch():

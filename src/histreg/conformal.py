@@ -56,7 +56,7 @@ def scores(
     below, above = _left_outside(distribution, coverage, method)
     kept = torch.minimum(
         _ratio(distribution.cdf(y), below),
-        _ratio(distribution.prob(y, math.inf), above),
+        _ratio(_survival(distribution, y), above),
     )
     outside = (y < distribution.bins.lowest) | (y > distribution.bins.highest)
     return (1 - kept).masked_fill(outside, math.inf)
@@ -112,9 +112,14 @@ def _left_outside(
     check_choice("method", method, METHODS)
     if method == "shortest":
         lower, upper = distribution.interval(coverage, "shortest")
-        return distribution.cdf(lower), distribution.prob(upper, math.inf)
+        return distribution.cdf(lower), _survival(distribution, upper)
     tail = torch.full(distribution.batch_shape, (1 - coverage) / 2, dtype=torch.float64)
     return tail, tail
+
+
+def _survival(distribution: Histogram, y: Tensor) -> Tensor:
+    """Return P(Y > y), small ones with all their digits."""
+    return distribution._at(distribution._tail_at_borders, y)
 
 
 def _ratio(probability: Tensor, left: Tensor) -> Tensor:

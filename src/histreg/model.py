@@ -28,7 +28,7 @@ from histreg.columns import (
 from histreg.distribution import Histogram
 from histreg.errors import InputError
 from histreg.model_schema import BODY, READOUT, SHARP, check_names
-from histreg.networks import CopiedBody, Stack, TabularBody
+from histreg.networks import CopiedBody, Stack, TabularBody, without_autocast
 from histreg.objectives import Objective, OnHistogram
 
 CHUNK = 4096  # rows at once; 16,384 took a fifth longer
@@ -112,7 +112,7 @@ class Model:
             n = len(numbers)
             whole = torch.arange(-(-n // BLOCK) * BLOCK).clamp(max=n - 1)
             numbers, codes = numbers[whole].to(device), codes[whole].to(device)
-            with torch.inference_mode(), torch.autocast(device.type, enabled=False):
+            with torch.inference_mode(), without_autocast(device):
                 outputs = stack(numbers, codes)[:, :n].cpu()
             yield outputs  # not within: the mode would be that of the caller
 

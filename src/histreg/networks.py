@@ -12,6 +12,7 @@ import copy
 import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 import torch
 import torch.nn.functional as F
@@ -375,6 +376,13 @@ class Stack(nn.Module):
     def state_of(self, i: int) -> list[Tensor]:
         """Return views of all that the i-th model has learnt."""
         return self.body.state_of(i) + _slices(self.readout, i)
+
+
+def without_autocast(device: torch.device) -> AbstractContextManager[None]:
+    """Return a context in which products are in float32, whatever the caller chose."""
+    if torch.is_autocast_enabled(device.type):
+        return torch.autocast(device.type, enabled=False)
+    return nullcontext()  # a tenth of the cost
 
 
 def dropout(x: Tensor, p: float, *, generator: torch.Generator | None = None) -> Tensor:

@@ -54,7 +54,13 @@ from histreg.columns import (
 from histreg.distribution import Histogram
 from histreg.errors import InputError
 from histreg.model import Model, n_outside, sample_of
-from histreg.networks import ACTIVATIONS, CopiedBody, Stack, TabularBody
+from histreg.networks import (
+    ACTIVATIONS,
+    CopiedBody,
+    Stack,
+    TabularBody,
+    without_autocast,
+)
 from histreg.objectives import (
     LEAST_RELATIVE_SPREAD,
     LOSSES,
@@ -166,7 +172,10 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         predictions are those of their mixture.
     backbone : nn.Module, optional
         Another body: (n, d) float32 -> (n, h). It gets the scaled numbers, then labels
-        as one-hot columns. A copy is trained, from the weights it has.
+        as one-hot columns. A copy is trained, from the weights it has. Modules such as
+        ``nn.Dropout`` draw from torch's global generators, which are seeded for the time
+        of the fit and restored after it; such fits in several threads run one at a time,
+        and other threads should not draw from these generators meanwhile.
     learning_rate_init : float
     weight_decay : float
         Of AdamW.
@@ -188,7 +197,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     device : str
         ``"auto"`` is a CUDA device if there is one, else the CPU.
     callback : callable, optional
-        Called with an `histreg.training.Epoch` after each epoch.
+        Called with an `histreg.training.Epoch` after each epoch. If it raises, training
+        ends there and the estimator is left as it was before.
 
     Attributes
     ----------
@@ -216,8 +226,12 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     -----
     The order of rows does not matter. Whole-number weights count as copies, to the bit
     (up to eight a row on average; beyond, and if fractional, a weight multiplies the
-    loss of its row). Results for a ``random_state`` are the same on one machine, and
-    close on others.
+    loss of its row). Results for a ``random_state`` are the same on one machine, also
+    for fits in several threads, and close on others. Torch's global generators and
+    settings are left as they are, and have no effect.
+
+    A `fit` or `partial_fit` that does not end, because its input is refused, a callback
+    raises or Ctrl-C is pressed, leaves the estimator as it was before the call.
 
     Examples
     --------
@@ -589,7 +603,9 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         X : array-like or data frame of shape (n, d)
         coverage : float in (0, 1)
         method : {"central", "shortest"}
-            Equal probability on both sides, or the shortest interval.
+            Equal probability on both sides, or the shortest interval. After
+            `calibrate` the latter is widened or narrowed from the shortest one, see
+            `histreg.conformal`.
 
         Returns
         -------
@@ -1409,9 +1425,5 @@ _BACKBONES = threading.RLock()  # held by who draws from torch's own generators
 @contextmanager
 def _plain_torch(device: torch.device) -> Iterator[None]:
     """Work as if the caller had entered no inference mode, no_grad or autocast."""
-    with (
-        torch.inference_mode(False),
-        torch.enable_grad(),
-        torch.autocast(device.type, enabled=False),
-    ):
+    with torch.inference_mode(False), torch.enable_grad(), without_autocast(device):
         yield

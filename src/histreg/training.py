@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -250,19 +249,23 @@ class Snapshot:
     def __init__(
         self, modules: Iterable[nn.Module], optimizers: Iterable[torch.optim.Optimizer]
     ) -> None:
+        self.entries = [(each, set(each.state)) for each in optimizers]
         self.tensors = [
             each.detach()
             for module in modules
             for each in (*module.parameters(), *module.buffers())
         ]
+        for optimizer, parameters in self.entries:
+            for parameter in parameters:
+                self.tensors += optimizer.state[parameter].values()
         self.kept = [each.clone() for each in self.tensors]
-        self.states = [(each, copy.deepcopy(each.state_dict())) for each in optimizers]
 
     def restore(self) -> None:
         """Put everything back as it was."""
         _copy(self.kept, self.tensors)
-        for optimizer, state in self.states:
-            optimizer.load_state_dict(state)
+        for optimizer, parameters in self.entries:
+            for parameter in set(optimizer.state) - parameters:
+                del optimizer.state[parameter]
 
 
 class _Averages:
