@@ -18,6 +18,7 @@ LAYERS = [
     {"__main__"},
     {"cli"},
     {"study_cli"},
+    {"outputs"},
     {"report"},
     {"study"},
     {"evaluation", "regressor", "tables"},

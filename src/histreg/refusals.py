@@ -6,12 +6,13 @@ import functools
 import sys
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn, ParamSpec
 
 import typer
 
-from histreg.errors import InputError
+from histreg.errors import InputError, WriteError
 
 P = ParamSpec("P")
 FAILED, REFUSED, INTERRUPTED = 1, 2, 130  # exit codes; the last is Ctrl-C's in a shell
@@ -35,19 +36,48 @@ def refusing(command: Callable[P, None]) -> Callable[P, None]:
                 warnings.simplefilter("always", UserWarning)
                 warnings.showwarning = _tell
                 command(*args, **kwargs)
+                if sys.stdout is not None:
+                    with writing_to_stdout():
+                        sys.stdout.flush()
         except KeyboardInterrupt:
             leave("stopped, nothing was written", INTERRUPTED)
-        except BrokenPipeError:  # histreg predict ... | head
-            sys.stderr.close()
         except InputError as error:
             leave(str(error), REFUSED)
-        except (typer.Exit, typer.Abort, typer.BadParameter):
-            raise
+        except (typer.Exit, typer.Abort, typer.BadParameter, BrokenPipeError):
+            raise  # Typer ends quietly on a broken pipe: histreg predict ... | head
         except Exception:
             traceback.print_exc()
             leave(HOW_TO_REPORT, FAILED)
 
     return refusing_command
+
+
+@contextmanager
+def writing_to_stdout() -> Iterator[None]:
+    """Refuse a standard output that cannot be written to, such as a full disk."""
+    if sys.stdout is None:
+        raise InputError("standard output is closed; --out names a file instead")
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise WriteError(
+            f"standard output cannot be written: {error.strerror}"
+        ) from error
+
+
+@contextmanager
+def needing(extra: str) -> Iterator[None]:
+    """Tell which extra brings a package that an import in this block lacks."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.startswith("histreg"):
+            raise
+        raise InputError(
+            f"this command needs {error.name}: pip install 'histreg[{extra}]'"
+        ) from error
 
 
 def leave(sentence: str, code: int) -> NoReturn:

@@ -417,7 +417,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         table = self._table(X)
         y = self._checked_y(y)
         y = y.reshape(len(y), -1)
-        check_consistent_length(table.numbers, y)
+        with _input_errors():
+            check_consistent_length(table.numbers, y)
         if y.shape[1] != self.n_outputs_:
             raise InputError(
                 f"y must have {self.n_outputs_} columns, as in fit, got shape {y.shape}"
@@ -759,12 +760,16 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         table, kinds = self._read(X, reset=reset)
         y = self._checked_y(y)
         is_flat, y = y.ndim == 1, y.reshape(len(y), -1)
-        check_consistent_length(table.numbers, y)
+        with _input_errors():
+            check_consistent_length(table.numbers, y)
         if not reset and y.shape[1] != self.n_outputs_:
             raise InputError(
                 f"y must have {self.n_outputs_} columns, as before, got shape {y.shape}"
             )
-        weight = _check_sample_weight(sample_weight, table.numbers, dtype=np.float64)
+        with _input_errors():
+            weight = _check_sample_weight(
+                sample_weight, table.numbers, dtype=np.float64
+            )
         check_weight("sample_weight", torch.from_numpy(weight.copy()))
         flags = self._checked_censored(censored, y, is_flat=is_flat)
         table, y, weight, flags = sample_of(table, y, weight, flags)
@@ -813,25 +818,28 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     def _read(self, X: Any, *, reset: bool) -> tuple[Table, tuple[str, ...]]:
         """Return a table after scikit-learn's checks, and the kinds of its columns."""
         if nw.dependencies.is_into_dataframe(X):
-            validate_data(self, X, skip_check_array=True, reset=reset)
+            with _input_errors():
+                validate_data(self, X, skip_check_array=True, reset=reset)
             kinds = kinds_of(X) if reset else self.model_.kinds
             table = read_frame(X, kinds)
-            check_array(
-                table.numbers,
-                ensure_all_finite="allow-nan",
-                ensure_min_features=0,
-                input_name="X",
-                estimator=self,
-            )
+            with _input_errors():
+                check_array(
+                    table.numbers,
+                    ensure_all_finite="allow-nan",
+                    ensure_min_features=0,
+                    input_name="X",
+                    estimator=self,
+                )
             return table, kinds
         if not reset and "label" in self.model_.kinds:
             raise InputError(
                 "X must be a data frame, as in fit, whose labels are text or "
                 f"categories, got {type(X).__name__}"
             )
-        numbers = validate_data(
-            self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=reset
-        )
+        with _input_errors():
+            numbers = validate_data(
+                self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=reset
+            )
         table = Table(numbers, np.empty((len(numbers), 0), dtype=object))
         return table, ("number",) * numbers.shape[1]
 
@@ -839,9 +847,10 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         dtype = getattr(y, "dtype", None)
         if getattr(dtype, "kind", None) in ("m", "M"):
             raise InputError(f"y must hold numbers, got values of type {dtype}")
-        return check_array(
-            y, dtype=np.float64, ensure_2d=False, input_name="y", estimator=self
-        )
+        with _input_errors():
+            return check_array(
+                y, dtype=np.float64, ensure_2d=False, input_name="y", estimator=self
+            )
 
     def _start(self, data: _Training) -> None:
         """Learn columns and bins, and draw the first weights."""
@@ -1188,6 +1197,15 @@ class _Training(NamedTuple):
 def _sizes(given: Any) -> tuple[int, ...]:
     """Return sizes of layers as a tuple; one number is one layer."""
     return tuple(given) if np.iterable(given) else (given,)
+
+
+@contextmanager
+def _input_errors() -> Iterator[None]:
+    """Let what scikit-learn's checks say of X, y and weights be an `InputError`."""
+    try:
+        yield
+    except ValueError as error:
+        raise InputError(str(error)) from error
 
 
 @contextmanager
