@@ -50,7 +50,7 @@ from histreg.evaluation import (
 from histreg.model_files import DESCRIPTION
 from histreg.objectives import LOSSES
 from histreg.outputs import Overwrite, check_output, check_output_folder
-from histreg.refusals import needing, refusing, writing_to_stdout
+from histreg.refusals import needing, refusing
 from histreg.regressor import HistogramRegressor
 from histreg.study_cli import app as study_app
 from histreg.tails import KINDS
@@ -86,17 +86,25 @@ ModelFolder = Annotated[Path, typer.Argument(help="A folder that `fit` wrote.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 
 
+def _print_version(is_asked_for: bool) -> None:
+    if is_asked_for:
+        print(f"histreg {version('histreg')}")
+        raise typer.Exit
+
+
 @app.callback()
 def options(
-    wants_version: Annotated[
+    _: Annotated[
         bool,
-        typer.Option("--version", is_eager=True, help="Print the version and exit."),
+        typer.Option(
+            "--version",
+            callback=_print_version,
+            is_eager=True,
+            help="Print the version and exit.",
+        ),
     ] = False,
 ) -> None:
     """Regression by histograms: predict a number and know how sure you are."""
-    if wants_version:
-        print(f"histreg {version('histreg')}")
-        raise typer.Exit
 
 
 @app.command(
@@ -350,6 +358,8 @@ def predict(
         tables.check_writable(out)
         reads = [table, *_files_of(model)]
         check_output("--out", out, overwrite=overwrite, reads=reads)
+    elif sys.stdout is None:
+        raise InputError("standard output is closed; --out names a file instead")
     levels = _numbers_in("--quantiles", quantiles)
     if not all(0 <= level <= 1 for level in levels):
         raise InputError(f"--quantiles must be levels from 0 to 1, got {quantiles}")
@@ -379,8 +389,7 @@ def predict(
         raise InputError(f"{table} must not have a column {taken[0]!r} already")
     result = pd.concat([frame, pd.DataFrame(found, index=frame.index)], axis=1)
     if out is None:
-        with writing_to_stdout():
-            result.to_csv(sys.stdout, index=False)
+        result.to_csv(sys.stdout, index=False)
         return
     tables.write(result, out)
     if not quiet:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import functools
+import os
 import sys
 import traceback
 import warnings
@@ -12,10 +14,11 @@ from typing import Any, NoReturn, ParamSpec
 
 import typer
 
-from histreg.errors import InputError, WriteError
+from histreg.errors import InputError
 
 P = ParamSpec("P")
 FAILED, REFUSED, INTERRUPTED = 1, 2, 130  # exit codes; the last is Ctrl-C's in a shell
+STREAM_ERRORS = {errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC}
 HOW_TO_REPORT = (
     "this is a bug in histreg; please report it with the lines above, the command and "
     "the output of `histreg --version`"
@@ -36,35 +39,35 @@ def refusing(command: Callable[P, None]) -> Callable[P, None]:
                 warnings.simplefilter("always", UserWarning)
                 warnings.showwarning = _tell
                 command(*args, **kwargs)
-                if sys.stdout is not None:
-                    with writing_to_stdout():
-                        sys.stdout.flush()
+                if sys.stdout is not None:  # it is, where a shell closed it
+                    sys.stdout.flush()
         except KeyboardInterrupt:
             leave("stopped, nothing was written", INTERRUPTED)
         except InputError as error:
             leave(str(error), REFUSED)
         except (typer.Exit, typer.Abort, typer.BadParameter, BrokenPipeError):
             raise  # Typer ends quietly on a broken pipe: histreg predict ... | head
-        except Exception:
+        except Exception as error:
+            if is_of_stdout(error):
+                _drop_stdout()
+                leave(f"standard output cannot be written: {error}", REFUSED)
             traceback.print_exc()
             leave(HOW_TO_REPORT, FAILED)
 
     return refusing_command
 
 
-@contextmanager
-def writing_to_stdout() -> Iterator[None]:
-    """Refuse a standard output that cannot be written to, such as a full disk."""
-    if sys.stdout is None:
-        raise InputError("standard output is closed; --out names a file instead")
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise WriteError(
-            f"standard output cannot be written: {error.strerror}"
-        ) from error
+def is_of_stdout(error: Exception) -> bool:
+    """Whether standard output could not be written, to a full disk for example.
+
+    Files of ours are written by `histreg.files`, which has its own error; what is left
+    and names no file is of a stream.
+    """
+    return (
+        isinstance(error, OSError)
+        and error.filename is None
+        and error.errno in STREAM_ERRORS
+    )
 
 
 @contextmanager
@@ -84,6 +87,12 @@ def leave(sentence: str, code: int) -> NoReturn:
     """Say why, and end with an exit code."""
     print(f"histreg: {sentence}", file=sys.stderr)
     raise typer.Exit(code)
+
+
+def _drop_stdout() -> None:
+    """Send what is left to write to nowhere, or Python complains when it ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
 
 
 def _tell(message: Warning | str, *_: Any, **__: Any) -> None:

@@ -6,6 +6,7 @@ import base64
 import io
 import warnings
 from collections.abc import Callable
+from unicodedata import bidirectional
 
 import numpy as np
 from matplotlib import rc_context
@@ -43,9 +44,13 @@ def picture(draw: Callable[[Axes], None], *, height: float = 3.6) -> str:
 
 
 def _has_outlines(text: str) -> bool:
-    """Whether the font that we draw with has all characters of a text."""
+    """Whether a text can be drawn letter by letter, from the left, in our font."""
     font = get_font(fontManager.findfont(FontProperties()))
-    return all(font.get_char_index(ord(each)) for each in text if each.isprintable())
+    return all(
+        font.get_char_index(ord(each)) and bidirectional(each) not in ("R", "AL")
+        for each in text
+        if each.isprintable()
+    )
 
 
 def draw_predictions(ax: Axes, predicted: Array, y: Array, *, target: str) -> None:
