@@ -20,16 +20,16 @@ demo: $(INSTALLED)
 	$(STUDY) run overall --datasets diabetes --seeds 1-3 $(DEMO)
 	set -e; for name in bias bound sines-reduced; do \
 	    $(STUDY) table $$name $(DEMO); echo; \
-	    $(STUDY) figure $$name --out build/demo/$$name.png $(DEMO); \
+	    $(STUDY) figure $$name --out build/demo/$$name.png --overwrite $(DEMO); \
 	done
 	$(STUDY) table overall --datasets diabetes --seeds 1-3 $(DEMO)
-	$(STUDY) figure overall --datasets diabetes --seeds 1-3 --out build/demo/overall.png $(DEMO)
+	$(STUDY) figure overall --datasets diabetes --seeds 1-3 --out build/demo/overall.png --overwrite $(DEMO)
 	@echo; echo "figures: build/demo/bias.png bound.png sines-reduced.png overall.png"
 
 # Pages of all records that are committed; nothing is trained or downloaded.
 report: $(INSTALLED)
 	mkdir -p build
-	$(STUDY) report --out build/site --store results/study
+	$(STUDY) report --out build/site --overwrite --store results/study
 
 # Tables of the pages from the records that are committed, and the reference from the
 # docstrings; a test fails where they are not what these make.

@@ -18,6 +18,7 @@ from histreg import HistogramRegressor
 from histreg.cli import app
 
 QUICK = ["--epochs", "3", "--no-compare"]
+SAVE = ["--save-holdout"]
 
 
 def histreg(*arguments, cwd=None, check=True):
@@ -198,6 +199,172 @@ def test_predict_keeps_rows_and_columns_and_adds_what_was_asked(place):
     assert shown == (place / "p.csv").read_text()
 
 
+def test_columns_are_named_by_exactly_what_was_asked_for(place):
+    asked = ["--above", "1000001,1000002,1000000", "--interval", "0.9999999"]
+    asked += ["--quantiles", "0.9999999,0.99999995,0.10"]
+    shown = histreg("predict", "model", "test.csv", *asked, cwd=place).stdout
+    assert shown.splitlines()[0].split(",")[-9:] == [
+        "price_mean",
+        "price_lower_99.99999",
+        "price_upper_99.99999",
+        "price_q0.9999999",
+        "price_q0.99999995",
+        "price_q0.1",
+        "price_above_1000001",
+        "price_above_1000002",
+        "price_above_1e+06",
+    ]
+
+
+@pytest.mark.parametrize("overwrite", [[], ["--overwrite"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["fit", "mine.csv", "-t", "price", "-o", "m", *QUICK, *SAVE, "mine.csv"],
+        ["fit", "mine.csv", "-t", "price", "-o", "m", *QUICK, *SAVE, "link.csv"],
+        ["fit", "link.csv", "-t", "price", "-o", "m", *QUICK, *SAVE, "mine.csv"],
+        ["fit", "mine.csv", "-t", "price", "-o", "m", *QUICK, *SAVE, "hard.csv"],
+        ["predict", "../model", "mine.csv", "--out", "mine.csv"],
+        ["predict", "../model", "mine.csv", "--out", "../inputs/mine.csv"],
+        ["predict", "../model", "mine.csv", "--out", "weights.csv"],
+        ["predict", "../model", "mine.csv", "--out", "described.csv"],
+        ["report", "../model", "mine.csv", "--out", "mine.html"],
+    ],
+    ids=" ".join,
+)
+def test_no_command_writes_over_what_it_reads(place, monkeypatch, arguments, overwrite):
+    inputs = place / "inputs"
+    inputs.mkdir(exist_ok=True)
+    monkeypatch.chdir(inputs)
+    (weights,) = (place / "model").glob("*.safetensors")
+    if not any(inputs.iterdir()):
+        houses(60).to_csv("mine.csv", index=False)
+        Path("link.csv").symlink_to("mine.csv")
+        Path("hard.csv").hardlink_to("mine.csv")
+        Path("mine.html").hardlink_to("mine.csv")
+        Path("weights.csv").hardlink_to(weights)
+        Path("described.csv").symlink_to(place / "model" / "model.json")
+
+    def contents():
+        files = [*inputs.iterdir(), *(place / "model").iterdir()]
+        return {path: (path.is_symlink(), path.read_bytes()) for path in files}
+
+    before = contents()
+    result = refused(*arguments, *overwrite)
+    assert result.exit_code == 2
+    assert "must not be a file that this command reads, got" in result.stderr
+    assert contents() == before and not Path("m").exists()
+
+
+@pytest.mark.parametrize(
+    ("out", "arguments"),
+    [
+        ("h.csv", ["fit", "houses.csv", "-t", "price", "-o", "h", *QUICK, *SAVE]),
+        ("p2.csv", ["predict", "model", "test.csv", "--out"]),
+        ("r3.html", ["report", "model", "test.csv", "--out"]),
+    ],
+)
+def test_what_is_there_is_replaced_only_if_asked_for(
+    place, monkeypatch, out, arguments
+):
+    monkeypatch.chdir(place)
+    Path(out).write_text("mine")
+    result = refused(*arguments, out)
+    assert result.exit_code == 2
+    assert result.stderr == f"histreg: {out} exists already; --overwrite replaces it\n"
+    assert Path(out).read_text() == "mine"
+    result = refused(*arguments, out, "--overwrite", "--quiet")
+    assert (result.exit_code, result.output) == (0, "")
+    assert len(Path(out).read_text().splitlines()) > 50
+
+
+def test_a_wide_table_shows_the_names_that_may_be_meant(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    wide = pd.DataFrame(np.zeros((2, 10_000))).add_prefix("column_")
+    wide.assign(Price=1.0).to_csv("wide.csv", index=False)
+    result = refused("fit", "wide.csv", "-t", "prise", "-o", "m")
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "histreg: the table must have the column 'prise', got 10,001 columns, of which "
+        "these are spelt most alike: Price\n"
+    )
+    result = refused("fit", "wide.csv", "-t", "Price", "-o", "m", "--drop", "?!")
+    assert "got 10,001 columns, such as column_0, column_1, column_2" in result.stderr
+    drop = ",".join(f"no_{i}" for i in range(5000))
+    result = refused("fit", "wide.csv", "-t", "Price", "-o", "m", "--drop", drop)
+    assert "'no_9' and 4,990 more" in result.stderr and len(result.stderr) < 600
+
+
+@pytest.mark.parametrize("kind", ["missing", "dates"])
+def test_a_table_without_numbers_or_labels_is_compared_with_the_mean(
+    kind, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    dates = pd.date_range("2020-01-01", periods=60).strftime("%Y-%m-%d")
+    x = {"missing": [np.nan] * 60, "dates": dates}[kind]
+    y = np.arange(60.0)
+    pd.DataFrame({"x": x, "y": y}).to_csv("t.csv", index=False)
+    fit = ["fit", "t.csv", "-t", "y", "-o", "m", "--epochs", "1", "--time", "y2"]
+    pd.DataFrame({"x": x, "y": y, "y2": y}).to_csv("t.csv", index=False)
+    result = refused(*fit)
+    assert result.exit_code == 0, result.output
+    scores = json.loads(Path("m/model.json").read_text())["notes"]["scores"]
+    # Learnt from 0 to 41, tested on 48 to 59.
+    assert scores["linear regression"]["mae"] == pytest.approx(53.5 - 20.5)
+
+
+def test_notes_of_ones_own_are_no_trouble(place, tmp_path):
+    model = HistogramRegressor.load(place / "model")
+    for notes in (
+        {},
+        {"scores": "good", "y_percentiles": "many", "n_tested": 3},
+        {"scores": {"mine": {"mae": 1.0}}, "n_tested": 3, "target": 7},
+        {"scores": {"mine": 1.0}, "n_tested": "3", "y_percentiles": [None]},
+    ):
+        model.notes_ = notes
+        model.save(tmp_path / "m")
+        result = refused("inspect", tmp_path / "m")
+        assert result.exit_code == 0, result.output
+        assert "truncation bias" in result.output
+
+
+@pytest.mark.parametrize("name", ["价格", "السعر", "prix 💶", "prix €"])
+def test_a_target_in_any_script_is_reported_without_a_word(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = houses(60).drop(columns="id").rename(columns={"price": name})
+    table.to_csv("t.csv", index=False)
+    assert refused("fit", "t.csv", "-t", name, "-o", "m", *QUICK).exit_code == 0
+    result = refused("report", "m", "t.csv", "--out", "r.html")
+    assert (result.exit_code, result.stderr) == (0, "")
+    page = Path("r.html").read_text(encoding="utf-8")
+    assert f"How well is {name} predicted?" in page
+
+
+def test_a_full_disk_behind_standard_output_is_told_in_one_sentence(place):
+    if not Path("/dev/full").exists():
+        pytest.skip("needs /dev/full")
+    for arguments in (["predict", "model", "test.csv"], ["inspect", "model"]):
+        with Path("/dev/full").open("w") as full:
+            result = subprocess.run(
+                [sys.executable, "-m", "histreg", *arguments],
+                cwd=place,
+                stdout=full,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+        assert result.returncode == 2
+        assert result.stderr.startswith("histreg: standard output cannot be written: ")
+        assert result.stderr.count("\n") == 1
+
+
+def test_a_reader_that_goes_away_is_no_trouble(place):
+    command = f"{sys.executable} -m histreg predict model houses.csv | head -n 1"
+    result = subprocess.run(
+        command, shell=True, cwd=place, capture_output=True, text=True
+    )
+    assert result.stdout.count("\n") == 1 and result.stderr == ""
+
+
 def test_inspect_tells_what_the_model_is(place):
     shown = histreg("inspect", "model", cwd=place).stdout
     for fact in (
@@ -302,6 +469,64 @@ def test_every_command_helps_with_an_example(command):
             "--out must be named .html",
         ),
         (["inspect", "."], "must be a folder with a model.json"),
+        *[
+            (
+                ["fit", "houses.csv", "-t", "price", "-o", "m", "--seed", seed],
+                f"--seed must lie from 0 to 4294967295, got --seed={seed}",
+            )
+            for seed in (-1, 2**32, 10**30)
+        ],
+        *[
+            (
+                ["fit", "weights.csv", "-t", "price", "-o", "m", "--weight", name],
+                f"column '{name}' must {sentence}",
+            )
+            for name, sentence in {
+                "negative": "hold weights that are not negative, got -1 in row 1",
+                "missing": "hold weights that are not negative, got nan in row 8",
+                "zero": "have a weight above 0 in a row to learn from, got 0 in all",
+            }.items()
+        ],
+        (
+            ["fit", "infinite.csv", "-t", "price", "-o", "m"],
+            "column 'size' must hold finite numbers, got inf in row 7",
+        ),
+        (
+            ["predict", "model", "infinite.csv"],
+            "column 'size' must hold finite numbers, got inf in row 7",
+        ),
+        (
+            ["report", "model", "infinite.csv", "--out", "r2.html"],
+            "column 'size' must hold finite numbers, got inf in row 7",
+        ),
+        (
+            ["fit", "nested.parquet", "-t", "y", "-o", "m"],
+            "column 'x' must hold numbers, dates or text, got ndarray in row 1",
+        ),
+        (
+            ["predict", "model", "houses.csv", "--quantiles", "0.1,0.10"],
+            "--quantiles must have each number once, got 0.1 twice",
+        ),
+        (
+            ["predict", "model", "houses.csv", "--above", "0,-0.0"],
+            "--above must have each number once, got 0 twice",
+        ),
+        (
+            ["predict", "model", "houses.csv", "--above", ""],
+            "--above must be numbers by commas, got nothing",
+        ),
+        (
+            ["predict", "model", "houses.csv", "--above", "nan"],
+            "--above must be numbers by commas, got nan",
+        ),
+        (
+            ["fit", "houses.csv", "-t", "price", "-o", "houses.csv/m"],
+            "houses.csv/m cannot be written: Not a directory",
+        ),
+        (
+            ["fit", "houses.csv", "-t", "price", "-o", "m.csv", *SAVE, "m.csv"],
+            "--save-holdout must be another path than --out, got m.csv",
+        ),
         (
             ["fit", "houses.csv", "--target", "sold", "--out", "m"],
             "column 'sold' must hold numbers, got dates",
@@ -322,6 +547,13 @@ def test_bad_input_is_refused_in_one_sentence(place, monkeypatch, arguments, sen
     (place / "other.csv").write_text("x,y\n1,2\n")
     (place / "wrong.csv").write_text("size,kind,zone\nlarge,flat,1\n")
     (place / "endless.csv").write_text("x,y\n1,2\n2,\n3,-inf\n")
+    odd = houses().assign(negative=-1, missing=1.0, zero=0)
+    odd.loc[7, "missing"] = np.nan
+    odd.to_csv(place / "weights.csv", index=False)
+    odd.loc[6, "size"] = np.inf
+    odd.to_csv(place / "infinite.csv", index=False)
+    nested = pd.DataFrame({"x": [[1]] * 60, "y": range(60)})
+    nested.to_parquet(place / "nested.parquet")
     before = sorted(place.iterdir())
     result = refused(*arguments)
     assert result.exit_code == 2

@@ -2,10 +2,13 @@
 
 import subprocess
 import sys
+from importlib.metadata import version
 
 import pytest
+from typer.testing import CliRunner
 
 from histreg import __main__ as command
+from histreg.cli import app
 
 
 def test_python_dash_m_is_the_command():
@@ -23,3 +26,43 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch):
     with pytest.raises(SystemExit) as stop:
         command.main()
     assert "pip install 'histreg[cli]'" in str(stop.value)
+
+
+def test_the_version_is_told_without_the_libraries():
+    code = """
+import sys
+from histreg.__main__ import main
+sys.argv = ["histreg", "--version"]
+main()
+heavy = ("torch", "numpy", "pandas", "sklearn", "typer")
+print([name for name in heavy if name in sys.modules])
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout == f"histreg {version('histreg')}\n[]\n"
+
+
+def test_the_option_is_in_the_help_and_works_with_other_words():
+    shown = CliRunner().invoke(app, ["--version"])
+    assert (shown.exit_code, shown.stdout) == (0, f"histreg {version('histreg')}\n")
+    assert "--version" in CliRunner().invoke(app, ["--help"]).stdout
+
+
+def test_ctrl_c_while_libraries_load_shows_no_traceback():
+    code = """
+import sys
+from histreg.__main__ import main
+
+class Pressed:
+    def find_spec(self, name, *_):
+        if name == "pandas":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Pressed())
+main()
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True
+    )
+    assert (result.returncode, result.stderr) == (130, "")

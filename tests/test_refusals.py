@@ -4,7 +4,7 @@ import pytest
 import typer
 
 from histreg.errors import InputError, NoDistributionError, WriteError
-from histreg.refusals import FAILED, INTERRUPTED, REFUSED, refusing
+from histreg.refusals import FAILED, INTERRUPTED, REFUSED, needing, refusing
 from histreg.study.store import DiskFullError
 
 
@@ -56,3 +56,16 @@ def test_warnings_are_shown_as_sentences(capsys):
 
     command()
     assert capsys.readouterr().err == "histreg: look out\n"
+
+
+def test_a_package_that_is_missing_is_told_with_its_extra():
+    with (
+        pytest.raises(InputError, match=r"needs no_such: pip install 'histreg\[cli\]'"),
+        needing("cli"),
+    ):
+        import no_such  # noqa: F401
+
+
+def test_a_module_of_ours_that_is_missing_is_a_mistake_of_ours():
+    with pytest.raises(ModuleNotFoundError), needing("cli"):
+        import histreg.no_such  # noqa: F401

@@ -3,15 +3,15 @@
 The public door. Everything else is reached through these names.
 """
 
+from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
-from histreg import losses, metrics, targets, theory
-from histreg.bins import PRESETS, Bins
-from histreg.distribution import Histogram
-from histreg.heads import HistogramHead
-from histreg.losses import HistogramLoss
-
 if TYPE_CHECKING:
+    from histreg import losses, metrics, targets, theory
+    from histreg.bins import PRESETS, Bins
+    from histreg.distribution import Histogram
+    from histreg.heads import HistogramHead
+    from histreg.losses import HistogramLoss
     from histreg.regressor import HistogramRegressor
 
 __all__ = [
@@ -28,11 +28,24 @@ __all__ = [
 ]
 __version__ = "0.1.0"
 
+_MODULES = {
+    "PRESETS": "bins",
+    "Bins": "bins",
+    "Histogram": "distribution",
+    "HistogramHead": "heads",
+    "HistogramLoss": "losses",
+    "HistogramRegressor": "regressor",
+}
+
 
 def __getattr__(name: str) -> object:
-    # On first use: it brings scikit-learn, which a network alone does not need.
-    if name == "HistogramRegressor":
-        from histreg.regressor import HistogramRegressor
+    # On first use: they bring PyTorch, and the regressor scikit-learn, which
+    # `histreg --version` and a network alone do not need.
+    if name not in __all__:
+        raise AttributeError(f"module 'histreg' has no attribute {name!r}")
+    module = _import_module(f"histreg.{_MODULES.get(name, name)}")
+    return getattr(module, name) if name in _MODULES else module
 
-        return HistogramRegressor
-    raise AttributeError(f"module 'histreg' has no attribute {name!r}")
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

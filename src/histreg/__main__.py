@@ -2,11 +2,20 @@
 
 import sys
 
+INTERRUPTED = 130  # as in histreg.refusals, which is not loaded yet
+
 
 def main() -> None:
     """Run the command line, or say what it needs."""
+    if sys.argv[1:] == ["--version"]:  # at once, without the libraries
+        from importlib.metadata import version
+
+        print(f"histreg {version('histreg')}")
+        return
     try:
         from histreg.cli import run
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
     except ModuleNotFoundError as error:
         if error.name and error.name.startswith("histreg"):
             raise

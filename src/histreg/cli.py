@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, fields
+from decimal import Decimal
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,6 +27,7 @@ from rich.progress import (
 )
 from rich.table import Table
 from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.dummy import DummyRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
@@ -48,14 +52,14 @@ from histreg.evaluation import (
 from histreg.interpretation import Interpretation, interpret
 from histreg.model_files import DESCRIPTION
 from histreg.objectives import LOSSES
-from histreg.refusals import refusing
+from histreg.outputs import Overwrite, check_output, check_output_folder
+from histreg.refusals import needing, refusing
 from histreg.regressor import HistogramRegressor
 from histreg.study_cli import app as study_app
 from histreg.tails import KINDS
 from histreg.training import Epoch
 
 app = typer.Typer(
-    help="Regression by histograms: predict a number and know how sure you are.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -74,6 +78,8 @@ ABOUT_CENSORED = (
 )
 MOST_SAID = 5  # columns of which the same is said
 FEWEST_BINS = 13  # of which twelve are the padding
+LARGEST_SEED = 2**32 - 1  # of NumPy's generators
+MOST_NAMES = 10  # of columns, in a message
 FEWEST_TO_CALIBRATE = 9  # rows: fewer cannot promise 90 %, see histreg.conformal
 
 TableFile = Annotated[
@@ -87,7 +93,7 @@ Delimiter = Annotated[
         "detected if not given."
     ),
 ]
-Decimal = Annotated[
+DecimalMark = Annotated[
     str | None,
     typer.Option(
         help="Decimal mark of a text file, '.' or ','; detected if not given."
@@ -101,6 +107,27 @@ DayFirst = Annotated[
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+
+
+def _print_version(is_asked_for: bool) -> None:
+    if is_asked_for:
+        print(f"histreg {version('histreg')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    _: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=_print_version,
+            is_eager=True,
+            help="Print the version and exit.",
+        ),
+    ] = False,
+) -> None:
+    """Regression by histograms: predict a number and know how sure you are."""
 
 
 @app.command(
@@ -174,27 +201,35 @@ def fit(
         bool,
         typer.Option(help="Fit linear regression and the same network with l2 too."),
     ] = True,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace a model that is there.")
-    ] = False,
     delimiter: Delimiter = None,
-    decimal: Decimal = None,
+    decimal: DecimalMark = None,
     day_first: DayFirst = None,
+    overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
     """Learn to predict a column of a table, and show how well it is predicted."""
-    if (out / DESCRIPTION).exists() and not overwrite:
-        raise InputError(f"{out} holds a model already; --overwrite replaces it")
-    if out.exists() and not out.is_dir():
-        raise InputError(f"--out must be a folder, got file {out}")
+    check_output_folder(
+        "--out",
+        out,
+        overwrite=overwrite,
+        content="a model",
+        is_there=lambda folder: (folder / DESCRIPTION).exists(),
+    )
     if save_holdout is not None:
         tables.check_writable(save_holdout)
+        check_output("--save-holdout", save_holdout, overwrite=overwrite, reads=[table])
+        if save_holdout.resolve() in (out.resolve(), *out.resolve().parents):
+            raise InputError(
+                f"--save-holdout must be another path than --out, got {save_holdout}"
+            )
     check_choice("--spacing", spacing, spacings.NAMES)
     check_choice("--tails", tails, KINDS)
     check_choice("--loss", loss, LOSSES)
     check_count("--epochs", epochs, at_least=1)
     check_count("--estimators", estimators, at_least=1)
     check_count("--bins", bins, at_least=FEWEST_BINS)
+    if not 0 <= seed <= LARGEST_SEED:
+        raise InputError(f"--seed must lie from 0 to {LARGEST_SEED}, got --seed={seed}")
     if y_range is not None and not -math.inf < y_range[0] < y_range[1] < math.inf:
         raise InputError(
             "--range must have LOW below HIGH, both finite, "
@@ -213,7 +248,7 @@ def fit(
     everything = read.frame
     frame, y = _with_target(everything, target)
     _check_columns(frame, left_out)
-    weights = None if weight is None else _numbers(frame, weight)
+    weights = None if weight is None else _weights(frame, weight)
     flags = None if censored is None else _flags(frame, censored)
     order = None if time is None else _order(frame, time)
     X = frame.drop(columns=left_out)
@@ -232,6 +267,11 @@ def fit(
     )
     if flags is not None and len(parts.test):
         check_orderable(y[parts.test], flags[parts.test])
+    if weights is not None and not weights[parts.learn].any():
+        raise InputError(
+            f"column {weight!r} must have a weight above 0 in a row to learn from, got "
+            f"0 in all {len(parts.learn)}"
+        )
 
     def fitted(
         name: str, loss: str, flags: np.ndarray | None = flags
@@ -279,9 +319,9 @@ def fit(
             if loss != "l2":
                 l2 = fitted("Fitting l2, to compare", "l2")
                 rows["the same network, l2"] = _scores_of_point(l2, X, y, parts)
-            rows["linear regression"] = _scores_of_point(
-                _linear().fit(X.iloc[parts.learn], y[parts.learn]), X, y, parts
-            )
+            linear = _linear(X.iloc[parts.learn])
+            linear.fit(X.iloc[parts.learn], y[parts.learn])
+            rows["linear regression"] = _scores_of_point(linear, X, y, parts)
     model.notes_ = {
         "target": target,
         "censored": censored,
@@ -337,20 +377,25 @@ def predict(
         ),
     ] = None,
     delimiter: Delimiter = None,
-    decimal: Decimal = None,
+    decimal: DecimalMark = None,
     day_first: DayFirst = None,
+    overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
     """Predict for every row of a table; its columns and their order are kept."""
-    regressor = HistogramRegressor.load(model)
+    if out is not None:
+        tables.check_writable(out)
+        reads = [table, *_files_of(model)]
+        check_output("--out", out, overwrite=overwrite, reads=reads)
+    elif sys.stdout is None:
+        raise InputError("standard output is closed; --out names a file instead")
     levels = _numbers_in("--quantiles", quantiles)
     if not all(0 <= level <= 1 for level in levels):
         raise InputError(f"--quantiles must be levels from 0 to 1, got {quantiles}")
     thresholds = _numbers_in("--above", above)
     if interval is not None:
         check_fraction("--interval", interval)
-    if out is not None:
-        tables.check_writable(out)
+    regressor = HistogramRegressor.load(model)
     file, given = _read_file(table, delimiter, decimal, day_first)
     frame = file.frame
     read = _read_for(regressor, frame, table, given)
@@ -360,19 +405,18 @@ def predict(
     name = _target_of(regressor)
     found = {f"{name}_mean": regressor.predict(X)}
     if interval is not None:
-        percent = f"{100 * interval:g}"
+        percent = _shown_exactly(float(100 * Decimal(repr(interval))))
         lower, upper = regressor.predict_interval(X, interval, method)
         found |= {f"{name}_lower_{percent}": lower, f"{name}_upper_{percent}": upper}
     if levels:
         columns = regressor.predict_quantiles(X, levels).T
         found |= {
-            f"{name}_q{level:g}": column
+            f"{name}_q{_shown_exactly(level)}": column
             for level, column in zip(levels, columns, strict=True)
         }
     for threshold in thresholds:
-        found[f"{name}_above_{threshold:g}"] = regressor.predict_proba_above(
-            X, threshold
-        )
+        above_name = f"{name}_above_{_shown_exactly(threshold)}"
+        found[above_name] = regressor.predict_proba_above(X, threshold)
     taken = [column for column in found if column in frame.columns]
     if taken:
         raise InputError(f"{table} must not have a column {taken[0]!r} already")
@@ -416,12 +460,8 @@ def inspect(model: ModelFolder) -> None:
         shown.add_row(name, escape(fact))
     console = Console()
     console.print(shown)
-    if notes.get("scores"):
-        kind = CensoredScores if notes.get("censored") else Scores
-        rows = {
-            name: kind(**{k: np.inf if v is None else v for k, v in scores.items()})
-            for name, scores in notes["scores"].items()
-        }
+    rows = _scores_in(notes)
+    if rows:
         _print_scores(rows, notes["n_tested"], facts["target"])
     names = list(getattr(regressor, "feature_names_in_", []))
     kinds = named_kinds(fitted.kinds)
@@ -431,7 +471,7 @@ def inspect(model: ModelFolder) -> None:
             line = f"Columns of {sort}s: {', '.join(of_sort)}"
             console.print(escape(line), style="dim", highlight=False)
     for bins in fitted.bins:
-        y = notes.get("y_percentiles") or bins.centers
+        y = _percentiles_in(notes) or bins.centers
         told = theory.explain(bins, None, y, sigma_in_bins=regressor.sigma_in_bins)
         console.print(escape(str(told)), highlight=False, soft_wrap=True)
 
@@ -449,20 +489,22 @@ def report(
         typer.Option("--target", "-t", help="Column of the truth; that of the model."),
     ] = None,
     delimiter: Delimiter = None,
-    decimal: Decimal = None,
+    decimal: DecimalMark = None,
     day_first: DayFirst = None,
+    overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
     """Write one page with pictures of how a model does on a table.
 
     Use rows that it has not learnt from.
     """
-    from histreg.report.model_page import Evidence, write_page
+    with needing("cli"):
+        from histreg.report.model_page import Evidence, write_page
 
     if out.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"--out must be named .html, got {out}")
-    if not out.parent.is_dir():
-        raise InputError(f"{out} cannot be written: there is no folder {out.parent}")
+    reads = [table, *_files_of(model)]
+    check_output("--out", out, overwrite=overwrite, reads=reads)
     regressor = HistogramRegressor.load(model)
     if regressor.notes_.get("censored"):
         raise InputError(
@@ -493,11 +535,29 @@ def _listed(given: list[str] | None) -> list[str]:
 
 
 def _numbers_in(option: str, given: str | None) -> list[float]:
-    """Return the numbers of an option, given by commas."""
+    """Return the numbers of an option, given by commas, each once."""
+    if given is None:
+        return []
     try:
-        return [float(part) for part in given.split(",")] if given else []
+        numbers = [float(part) + 0.0 for part in given.split(",")]  # no -0.0
     except ValueError:
-        raise InputError(f"{option} must be numbers by commas, got {given}") from None
+        raise InputError(
+            f"{option} must be numbers by commas, got {given or 'nothing'}"
+        ) from None
+    if any(map(math.isnan, numbers)):
+        raise InputError(f"{option} must be numbers by commas, got {given}")
+    twice = [number for number in numbers if numbers.count(number) > 1]
+    if twice:
+        raise InputError(
+            f"{option} must have each number once, got {_shown_exactly(twice[0])} twice"
+        )
+    return numbers
+
+
+def _shown_exactly(number: float) -> str:
+    """Return a number as text that reads as the same number, as short as may be."""
+    short = f"{number:g}"
+    return short if float(short) == number else repr(number).removesuffix(".0")
 
 
 def _check_columns(frame: pd.DataFrame, names: list[str]) -> None:
@@ -505,8 +565,31 @@ def _check_columns(frame: pd.DataFrame, names: list[str]) -> None:
     if missing:
         raise InputError(
             f"the table must have the column{'s' * (len(missing) > 1)} "
-            f"{', '.join(map(repr, missing))}, got {', '.join(frame.columns)}"
+            f"{_some(missing)}, got {_likely_names(missing, list(frame.columns))}"
         )
+
+
+def _some(names: list[str]) -> str:
+    """Return names for a message, and how many more there are."""
+    more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(map(repr, names[:MOST_NAMES])) + more
+
+
+def _likely_names(missing: list[str], columns: list[str]) -> str:
+    """Return the columns of a table, or if there are many those that may be meant."""
+    if len(columns) <= MOST_NAMES:
+        return ", ".join(columns)
+    by_lower = {name.lower(): name for name in columns}
+    near = [
+        by_lower[match]
+        for name in missing[:MOST_NAMES]
+        for match in difflib.get_close_matches(name.lower(), by_lower, n=3)
+    ]
+    likely = list(dict.fromkeys(near))[:MOST_NAMES]
+    told = f"{len(columns):,} columns"
+    if likely:
+        return f"{told}, of which these are spelt most alike: {', '.join(likely)}"
+    return f"{told}, such as {', '.join(columns[:3])}"
 
 
 def _numbers(frame: pd.DataFrame, name: str) -> np.ndarray:
@@ -521,12 +604,7 @@ def _numbers(frame: pd.DataFrame, name: str) -> np.ndarray:
             f"column {name!r} must hold numbers, got {wrong.iloc[0]!r} in row "
             f"{wrong.index[0] + 1}"
         )
-    endless = values[np.isinf(values)]
-    if len(endless):
-        raise InputError(
-            f"column {name!r} must hold finite numbers, got {endless.iloc[0]} in row "
-            f"{endless.index[0] + 1}"
-        )
+    _check_finite(pd.DataFrame({name: values}))
     return values.to_numpy(dtype=np.float64)
 
 
@@ -581,6 +659,18 @@ def _tell_of_cells(path: Path, file: tables.TableFile, read: Interpretation) -> 
         Console(stderr=True).print(escape(line), highlight=False, soft_wrap=True)
 
 
+def _weights(frame: pd.DataFrame, name: str) -> np.ndarray:
+    """Return a column of row weights."""
+    weights = _numbers(frame, name)
+    wrong = np.flatnonzero(~(weights >= 0))
+    if len(wrong):
+        raise InputError(
+            f"column {name!r} must hold weights that are not negative, got "
+            f"{weights[wrong[0]]:g} in row {frame.index[wrong[0]] + 1}"
+        )
+    return weights
+
+
 def _flags(frame: pd.DataFrame, name: str) -> np.ndarray:
     """Return a column that says true or false, in words or numbers."""
     known = dict.fromkeys(("0", "0.0", "false"), False)
@@ -602,8 +692,7 @@ def _with_target(frame: pd.DataFrame, target: str) -> tuple[pd.DataFrame, np.nda
     present = ~np.isnan(y)
     if not present.any():
         raise InputError(f"column {target!r} must hold numbers, got none")
-    frame = frame.drop(columns=target)[present].reset_index(drop=True)
-    return frame, y[present]
+    return frame.drop(columns=target)[present], y[present]
 
 
 def _order(frame: pd.DataFrame, name: str) -> np.ndarray:
@@ -629,7 +718,7 @@ def _read_for(
     if missing:
         raise InputError(
             f"{path} must have the columns that the model was fitted on, it lacks "
-            f"{', '.join(map(repr, missing))}"
+            f"{_some(missing)}"
         )
     kinds = dict(zip(names, model.model_.kinds, strict=True))
     labels = [name for name, kind in kinds.items() if kind == "label"]
@@ -644,18 +733,25 @@ def _read_for(
     return read
 
 
+def _files_of(model: Path) -> list[Path]:
+    """Return the files that a model is read from, if they are there."""
+    return [model / DESCRIPTION, *model.glob("*.safetensors")]
+
+
 def _target_of(model: HistogramRegressor) -> str:
     return str(model.notes_.get("target", "y"))
 
 
-def _linear() -> Any:
+def _linear(X: pd.DataFrame) -> Any:
     numbers = make_column_selector(
         dtype_include=["number", "bool"], dtype_exclude="timedelta"
     )
     labels = make_column_selector(dtype_include=["category", "object", "string"])
+    if not numbers(X) + labels(X):  # dates alone, say: there is but the intercept
+        return DummyRegressor()
     return make_pipeline(
         make_column_transformer(
-            (SimpleImputer(strategy="median"), numbers),
+            (SimpleImputer(strategy="median", keep_empty_features=True), numbers),
             (OneHotEncoder(handle_unknown="ignore", max_categories=100), labels),
         ),
         LinearRegression(),
@@ -709,6 +805,34 @@ def _finite(numbers: dict[str, float]) -> dict[str, float | None]:
     }
 
 
+def _scores_in(notes: dict[str, Any]) -> dict[str, Scores | CensoredScores]:
+    """Return the scores that `fit` noted; none where notes are somebody's own."""
+    kind = CensoredScores if notes.get("censored") else Scores
+    names = {field.name for field in fields(kind)}
+    noted = notes.get("scores")
+    if not isinstance(noted, dict) or not isinstance(notes.get("n_tested"), int):
+        return {}
+    found = {}
+    for name, scores in noted.items():
+        if not isinstance(scores, dict) or set(scores) != names:
+            return {}
+        if not all(isinstance(each, float | int | None) for each in scores.values()):
+            return {}
+        found[name] = kind(
+            **{k: np.inf if each is None else each for k, each in scores.items()}
+        )
+    return found
+
+
+def _percentiles_in(notes: dict[str, Any]) -> list[float] | None:
+    """Return the percentiles of y that `fit` noted, if it did."""
+    noted = notes.get("y_percentiles")
+    if not isinstance(noted, list) or not noted:
+        return None
+    is_of_fit = all(isinstance(y, float | int) and math.isfinite(y) for y in noted)
+    return noted if is_of_fit else None
+
+
 def _print_scores(
     rows: Mapping[str, Scores | CensoredScores], n: int, target: str
 ) -> None:
@@ -724,7 +848,7 @@ def _print_scores(
     for name in names:
         shown.add_column(name, justify="right")
     for name, scores in rows.items():
-        shown.add_row(name, *_cells(scores))
+        shown.add_row(escape(name), *_cells(scores))
     Console().print(shown)
     Console().print(about, style="dim")
 

@@ -173,9 +173,9 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     backbone : nn.Module, optional
         Another body: (n, d) float32 -> (n, h). It gets the scaled numbers, then labels
         as one-hot columns. A copy is trained, from the weights it has. Modules such as
-        ``nn.Dropout`` draw from torch's global generators, which are seeded for the time
-        of the fit and restored after it; such fits in several threads run one at a time,
-        and other threads should not draw from these generators meanwhile.
+        ``nn.Dropout`` draw from torch's global generators, which are seeded for the
+        time of the fit and restored after it; such fits in several threads run one at
+        a time, and other threads should not draw from these generators meanwhile.
     learning_rate_init : float
     weight_decay : float
         Of AdamW.
@@ -514,7 +514,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         table = self._table(X)
         y = self._checked_y(y)
         y = y.reshape(len(y), -1)
-        check_consistent_length(table.numbers, y)
+        with _input_errors():
+            check_consistent_length(table.numbers, y)
         if y.shape[1] != self.n_outputs_:
             raise InputError(
                 f"y must have {self.n_outputs_} columns, as in fit, got shape {y.shape}"
@@ -889,12 +890,16 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         table, kinds = self._read(X, reset=reset)
         y = self._checked_y(y)
         is_flat, y = y.ndim == 1, y.reshape(len(y), -1)
-        check_consistent_length(table.numbers, y)
+        with _input_errors():
+            check_consistent_length(table.numbers, y)
         if not reset and y.shape[1] != self.n_outputs_:
             raise InputError(
                 f"y must have {self.n_outputs_} columns, as before, got shape {y.shape}"
             )
-        weight = _check_sample_weight(sample_weight, table.numbers, dtype=np.float64)
+        with _input_errors():
+            weight = _check_sample_weight(
+                sample_weight, table.numbers, dtype=np.float64
+            )
         check_weight("sample_weight", torch.from_numpy(weight.copy()))
         flags = self._checked_censored(censored, y, is_flat=is_flat)
         table, y, weight, flags = sample_of(table, y, weight, flags)
@@ -943,16 +948,18 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     def _read(self, X: Any, *, reset: bool) -> tuple[Table, tuple[str, ...]]:
         """Return a table after scikit-learn's checks, and the kinds of its columns."""
         if nw.dependencies.is_into_dataframe(X):
-            validate_data(self, X, skip_check_array=True, reset=reset)
+            with _input_errors():
+                validate_data(self, X, skip_check_array=True, reset=reset)
             kinds = kinds_of(X) if reset else self.model_.kinds
             table = read_frame(X, kinds)
-            check_array(
-                table.numbers,
-                ensure_all_finite="allow-nan",
-                ensure_min_features=0,
-                input_name="X",
-                estimator=self,
-            )
+            with _input_errors():
+                check_array(
+                    table.numbers,
+                    ensure_all_finite="allow-nan",
+                    ensure_min_features=0,
+                    input_name="X",
+                    estimator=self,
+                )
             return table, kinds
         if not reset and "label" in self.model_.kinds:
             raise InputError(
@@ -964,9 +971,10 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                 "X must be a data frame, as in fit, which tells times from numbers, "
                 f"got {type(X).__name__}"
             )
-        numbers = validate_data(
-            self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=reset
-        )
+        with _input_errors():
+            numbers = validate_data(
+                self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=reset
+            )
         table = Table(numbers, np.empty((len(numbers), 0), dtype=object))
         return table, ("number",) * numbers.shape[1]
 
@@ -974,9 +982,10 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         dtype = getattr(y, "dtype", None)
         if getattr(dtype, "kind", None) in ("m", "M"):
             raise InputError(f"y must hold numbers, got values of type {dtype}")
-        return check_array(
-            y, dtype=np.float64, ensure_2d=False, input_name="y", estimator=self
-        )
+        with _input_errors():
+            return check_array(
+                y, dtype=np.float64, ensure_2d=False, input_name="y", estimator=self
+            )
 
     def _start(self, data: _Training, generators: Generators) -> None:
         """Learn columns and bins, and draw the first weights."""
@@ -1420,6 +1429,15 @@ def _sizes(given: Any) -> tuple[int, ...]:
 
 
 _BACKBONES = threading.RLock()  # held by who draws from torch's own generators
+
+
+@contextmanager
+def _input_errors() -> Iterator[None]:
+    """Let what scikit-learn's checks say of X, y and weights be an `InputError`."""
+    try:
+        yield
+    except ValueError as error:
+        raise InputError(str(error)) from error
 
 
 @contextmanager

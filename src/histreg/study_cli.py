@@ -23,7 +23,8 @@ from rich.table import Table
 from histreg._checks import check_choice, check_count
 from histreg.errors import InputError
 from histreg.files import whole
-from histreg.refusals import INTERRUPTED, leave, refusing
+from histreg.outputs import Overwrite, check_output, check_output_folder
+from histreg.refusals import INTERRUPTED, leave, needing, refusing
 from histreg.study import runner
 from histreg.study.catalogue import EXPERIMENTS, experiment, selected
 from histreg.study.datasets import GAMES, SERIES, TABLES, TableSource, source
@@ -76,7 +77,10 @@ Epochs = Annotated[
     int | None, typer.Option("--epochs", help="Instead of the paper's number.")
 ]
 Format = Annotated[str, typer.Option("--format", help="text, markdown or latex.")]
-OutFile = Annotated[Path | None, typer.Option("--out", "-o", help="File.")]
+OutFile = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", help="File to write; standard output if not given."),
+]
 Imports = Annotated[
     list[str] | None,
     typer.Option(
@@ -282,8 +286,8 @@ def collect(
     """
     _import(modules)
     records = Store(store)
-    if out is not None and out.exists() and not out.is_dir():
-        raise InputError(f"--out must be a folder, got file {out}")
+    if out is not None:
+        check_output_folder("--out", out)
     each = {n: _runs([n], datasets, methods, models, seeds, epochs) for n in names}
     for name, runs in each.items():
         path, n = records.collect(name, runs, into=out)
@@ -311,6 +315,7 @@ def table(
         ),
     ] = False,
     out: OutFile = None,
+    overwrite: Overwrite = False,
     store: StoreFolder = DEFAULT_STORE,
     modules: Imports = None,
 ) -> None:
@@ -321,6 +326,8 @@ def table(
     from histreg.study.statistics import METRICS
 
     _import(modules)
+    if out is not None:
+        _check_out(out, store, modules, overwrite=overwrite)
     check_choice("--format", form, FORMATS)
     usual = MAIN_METRICS if form == "text" else METRICS
     chosen = tuple(_listed(metrics)) or (MAIN_METRICS[:1] if paired else usual)
@@ -353,6 +360,7 @@ def claims(
     ] = False,
     form: Format = "text",
     out: OutFile = None,
+    overwrite: Overwrite = False,
     store: StoreFolder = DEFAULT_STORE,
     modules: Imports = None,
 ) -> None:
@@ -368,6 +376,8 @@ def claims(
     from histreg.study.claims import CLAIMS, Evidence
 
     _import(modules)
+    if out is not None:
+        _check_out(out, store, modules, overwrite=overwrite)
     check_choice("--format", form, FORMATS)
     for name in names or []:
         check_choice("claim", name, CLAIMS)
@@ -398,6 +408,7 @@ def figure(
     out: Annotated[
         Path, typer.Option("--out", "-o", help="A .png, .svg or .pdf file.")
     ],
+    overwrite: Overwrite = False,
     datasets: Datasets = None,
     methods: Methods = None,
     models: Models = None,
@@ -407,11 +418,13 @@ def figure(
     modules: Imports = None,
 ) -> None:
     """Draw the figure of an experiment."""
-    from histreg.report.study_figures import figure_of
+    with needing("study"):
+        from histreg.report.study_figures import figure_of
 
     _import(modules)
     if out.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise InputError(f"--out must be named .png, .svg or .pdf, got {out}")
+    _check_out(out, store, modules, overwrite=overwrite)
     runs = _runs([name], datasets, methods, models, seeds, epochs)
     records = Store(store).records(runs)
     _tell_missing(len(runs) - len(records), name)
@@ -426,8 +439,9 @@ def figure(
 def report(
     out: Annotated[
         Path,
-        typer.Option("--out", "-o", help="A folder: new, or a report to replace."),
+        typer.Option("--out", "-o", help="A folder: new, empty, or a report."),
     ],
+    overwrite: Overwrite = False,
     store: StoreFolder = DEFAULT_STORE,
     modules: Imports = None,
 ) -> None:
@@ -435,9 +449,17 @@ def report(
 
     They need no server and no network: open index.html.
     """
-    from histreg.report.site.writing import write_site
+    with needing("study"):
+        from histreg.report.site.writing import is_site, write_site
 
     _import(modules)
+    check_output_folder(
+        "--out", out, overwrite=overwrite, content="a report", is_there=is_site
+    )
+    if out.resolve() in (store.resolve(), *store.resolve().parents):
+        raise InputError(
+            f"--out must not be a folder that holds the store {store}, got {out}"
+        )
     console = Console()
     with Progress(console=console, transient=True) as progress:
         task = progress.add_task("reading records", total=None)
@@ -458,6 +480,18 @@ def _print(tables: Iterable[PrintedTable], form: str, out: Path | None) -> None:
         return
     with whole(out) as partial:
         partial.write_text(text + "\n")
+
+
+def _check_out(
+    out: Path, store: Path, modules: list[str] | None, *, overwrite: bool
+) -> None:
+    """Raise unless a command of the study may write this file."""
+    # A store is all its JSON files; others may lie beside them.
+    own = (sys.modules[name].__file__ for name in modules or [])
+    reads = [*store.rglob("*.json*"), *(Path(file) for file in own if file)]
+    check_output("--out", out, overwrite=overwrite, reads=reads)
+    if out.suffix == ".jsonl":  # in a store it would be taken for records
+        raise InputError(f"--out must not be named .jsonl, as records are, got {out}")
 
 
 def _runs(

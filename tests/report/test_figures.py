@@ -23,11 +23,27 @@ def test_a_picture_is_an_svg_address():
     assert b"<svg" in base64.b64decode(data)
 
 
+def test_text_that_our_font_lacks_is_left_to_the_browser():
+    def svg(name):
+        address = figures.picture(lambda ax: ax.set_xlabel(name))
+        return base64.b64decode(address.split(",")[1]).decode()
+
+    for name in ("价格", "السعر", "💶"):
+        assert f">{name}</text>" in svg(name)
+    assert "<text" not in svg("prix de l'été, €")  # outlines, the same everywhere
+
+
 def test_the_pit_bars_are_the_shares_of_rows(ax):
     pit = np.array([0.01, 0.02, 0.99, 0.5])
     figures.draw_pit(ax, pit, n_bars=4)
     (bars,) = [patch for patch in ax.patches if hasattr(patch, "get_data")]
     np.testing.assert_allclose(bars.get_data().values, [0.5, 0, 0.25, 0.25])
+
+
+def test_errors_whose_squares_are_infinite_are_drawn(ax):
+    spread, error = np.array([1.0, 1.0]), np.array([3e300, -4e300])
+    figures.draw_error_by_spread(ax, spread, error, target="y", n_groups=1)
+    assert ax.lines[1].get_ydata()[0] == pytest.approx(12.5**0.5 * 1e300)
 
 
 def test_errors_are_grouped_by_spread(ax):

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import base64
 import io
+import warnings
 from collections.abc import Callable
+from unicodedata import bidirectional
 
 import numpy as np
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties, fontManager, get_font
 from matplotlib.text import Text
 from numpy.typing import NDArray
 
@@ -25,10 +29,28 @@ def picture(draw: Callable[[Axes], None], *, height: float = 3.6) -> str:
     figure = Figure(figsize=(5.2, height), layout="constrained")
     draw(figure.add_subplot())
     data = io.BytesIO()
-    for text in figure.findobj(Text):
+    texts = figure.findobj(Text)
+    for text in texts:
         text.set_parse_math(False)  # a column may be called "cost $a"
-    figure.savefig(data, format="svg", dpi=150, metadata={"Date": None})
+    # Outlines look the same everywhere; what our font lacks, the browser's may have.
+    is_outlined = all(_has_outlines(text.get_text()) for text in texts)
+    with (
+        rc_context({"svg.fonttype": "path" if is_outlined else "none"}),
+        warnings.catch_warnings(),
+    ):
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        figure.savefig(data, format="svg", dpi=150, metadata={"Date": None})
     return "data:image/svg+xml;base64," + base64.b64encode(data.getvalue()).decode()
+
+
+def _has_outlines(text: str) -> bool:
+    """Whether a text can be drawn letter by letter, from the left, in our font."""
+    font = get_font(fontManager.findfont(FontProperties()))
+    return all(
+        font.get_char_index(ord(each)) and bidirectional(each) not in ("R", "AL")
+        for each in text
+        if each.isprintable()
+    )
 
 
 def draw_predictions(ax: Axes, predicted: Array, y: Array, *, target: str) -> None:
@@ -94,8 +116,8 @@ def draw_error_by_spread(
     groups = np.array_split(
         np.argsort(spread, kind="stable"), min(n_groups, len(spread))
     )
-    x = np.array([np.sqrt(np.mean(spread[group] ** 2)) for group in groups])
-    height = np.array([np.sqrt(np.mean(error[group] ** 2)) for group in groups])
+    x = np.array([_root_mean_square(spread[group]) for group in groups])
+    height = np.array([_root_mean_square(error[group]) for group in groups])
     top = max(x.max(), height.max()) * 1.05
     ax.plot([0, top], [0, top], color=GREY, lw=1, ls="--")
     ax.plot(x, height, color=BLUE, marker="o", ms=4)
@@ -105,3 +127,9 @@ def draw_error_by_spread(
         xlim=(0, top),
         ylim=(0, top),
     )
+
+
+def _root_mean_square(values: Array) -> float:
+    """Return the root of the mean square, also where squares would be infinite."""
+    largest = float(np.abs(values).max())
+    return largest * float(np.sqrt(np.mean((values / (largest or 1.0)) ** 2)))

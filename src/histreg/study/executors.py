@@ -174,7 +174,7 @@ class DaskCluster(Pool):
             address = self._cluster.scheduler_address
         try:
             self._client = Client(address, timeout=DASK_PATIENCE, set_as_default=False)
-        except OSError as error:
+        except (OSError, ValueError) as error:  # nobody there, or no address at all
             raise InputError(
                 f"--executor must name a Dask scheduler, found none at {address}"
             ) from error
