@@ -564,11 +564,12 @@ def _import(modules: list[str] | None) -> None:
 def _import_failure(name: str, error: BaseException) -> InputError:
     """Return what went wrong in a person's own module, and in which line of it."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [f for f in frames[1:] if not f.filename.startswith("<frozen importlib")]
+    others = ("<frozen importlib", importlib.__file__)
+    own = [f for f in frames[1:] if not f.filename.startswith(others)]
     where = ""
     if isinstance(error, SyntaxError) and error.filename:
         where = f", line {error.lineno} of {error.filename}"
-    elif own and own[0].filename != importlib.__file__:
+    elif own:
         where = f", line {own[0].lineno} of {own[0].filename}"
     message = error.msg if isinstance(error, SyntaxError) else str(error)
     said = " ".join(message.split())  # in one line

@@ -265,7 +265,7 @@ def test_ctrl_c_ends_soon_and_keeps_what_was_finished(store, tmp_path, study):
     printed, errors = process.communicate(timeout=60)
     assert "stopped=True" in printed, errors
     assert store.state(done) == State("done")
-    assert store.state(at_work) == State("missing")
+    assert store.state(at_work) == State("missing", "stopped after epoch 1")
 
 
 def stop_in_epoch(number, monkeypatch):

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from histreg.errors import WriteError
 from histreg.study import store as store_module
 from histreg.study.methods import L2, HLGauss
 from histreg.study.runs import Outcome, Record
@@ -107,6 +108,59 @@ def test_collecting_less_throws_no_record_away(store, tmp_path):
     store.collect("pole", [RUN], into=tmp_path)
     assert Store(tmp_path).find(RUN).elapsed_s == 9.0
     assert len((tmp_path / "pole.jsonl").read_text().splitlines()) == 2
+
+
+def collect_own(root: str, out: str, seed: int, go: str) -> None:
+    """Collect the run of a store of one's own, at the same time as others."""
+    own, run = Store(root), replace(RUN, seed=seed)
+    own.save(record_of(run))
+    Path(f"{go}.{seed}").touch()
+    wait_until(Path(go).exists)
+    own.collect("pole", [run], into=Path(out))
+
+
+def test_processes_that_collect_into_one_file_at_once_lose_no_record(tmp_path):
+    out, seeds = tmp_path / "out", range(1, 5)
+    out.mkdir()
+    # Long to read and to write, so that they are at it at the same time.
+    others = [record_of(replace(RUN, seed=seed)) for seed in range(1000, 6000)]
+    lines = "".join(f"{json.dumps(each.to_json())}\n" for each in others)
+    (out / "pole.jsonl").write_text(lines)
+    go = str(tmp_path / "go")
+    context = multiprocessing.get_context("spawn")
+    processes = [
+        context.Process(
+            target=collect_own, args=(str(tmp_path / str(seed)), str(out), seed, go)
+        )
+        for seed in seeds
+    ]
+    for process in processes:
+        process.start()
+    wait_until(lambda: all(Path(f"{go}.{seed}").exists() for seed in seeds))
+    Path(go).touch()
+    for process in processes:
+        process.join(60)
+    assert [process.exitcode for process in processes] == [0] * len(seeds)
+    collected = Store(out)
+    for seed in seeds:
+        run = replace(RUN, seed=seed)
+        assert collected.find(run) == record_of(run)
+    assert len((out / "pole.jsonl").read_text().splitlines()) == 5000 + len(seeds)
+    assert [path.name for path in out.iterdir()] == ["pole.jsonl"]  # no lock is left
+
+
+def test_a_lock_that_a_killed_collection_left_stops_no_other(store):
+    store.save(record_of(RUN))
+    (store.root / ".pole.jsonl.lock").touch()
+    assert store.collect("pole", [RUN])[1] == 1
+    assert not (store.root / ".pole.jsonl.lock").exists()
+
+
+def test_collecting_where_nothing_can_be_written_is_one_sentence(store, tmp_path):
+    store.save(record_of(RUN))
+    (tmp_path / "file").touch()
+    with pytest.raises(WriteError, match=r"pole\.jsonl cannot be written: Not a dir"):
+        store.collect("pole", [RUN], into=tmp_path / "file" / "out")
 
 
 def test_what_a_killed_collection_left_is_not_read(store):

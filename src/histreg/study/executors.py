@@ -10,6 +10,7 @@ where they can be continued (`is_stopping`).
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import signal
@@ -21,6 +22,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from multiprocessing.context import SpawnContext, SpawnProcess
 from types import FrameType
 from typing import Any, ClassVar, Protocol, Self
@@ -29,6 +31,7 @@ from histreg._checks import check_count
 from histreg.errors import InputError
 
 DASK_PATIENCE = "10s"  # for a scheduler to answer
+DASK_LOGS = ("distributed.client", "tornado.application", "asyncio")
 ASK_EVERY_S = 0.5  # a scheduler, whether to stop
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -68,6 +71,9 @@ class Pool(ABC):
     def submit(self, task: Callable[..., Any], *args: Any) -> Future[Any]:
         """Return the future of a task; `WorkerLostError` if its worker dies."""
 
+    def check(self) -> None:  # noqa: B027
+        """Raise `PoolLostError` if tasks that were submitted will never be done."""
+
     @abstractmethod
     def stop(self) -> None:
         """Ask the tasks at work to end soon, and drop the others."""
@@ -90,27 +96,31 @@ class Pool(ABC):
 class InProcess(Pool):
     """No workers: a task is done when it is submitted. The same code, to debug.
 
-    Ctrl-C, and SIGTERM where it means the same, ask a task to stop. A second Ctrl-C
-    ends it at once.
+    Ctrl-C, and SIGTERM where it means the same, ask a task and those after it to stop.
+    A second Ctrl-C ends the task at once.
     """
 
     n_workers = 1
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
 
     def submit(self, task: Callable[..., Any], *args: Any) -> Future[Any]:
         """Do the task."""
         future: Future[Any] = Future()
         try:
-            with _asked_by_signals():
+            with _asked_by_signals(self._event):
                 future.set_result(task(*args))
         except Exception as error:
             future.set_exception(error)
         return future
 
     def stop(self) -> None:
-        """Do nothing: no task is at work outside of `submit`."""
+        """Let tasks end as soon as they have begun; none is at work now."""
+        self._event.set()
 
     def kill(self) -> None:
-        """Do nothing, for the same reason."""
+        """Do nothing: no task is at work outside of `submit`."""
 
     def close(self) -> None:
         """Do nothing: there is no worker."""
@@ -207,12 +217,19 @@ class DaskCluster(Pool):
                 f"a Dask executor needs {error.name}: pip install 'histreg[dask]'"
             ) from error
         self._lost: type[BaseException] = KilledWorker
+        # That a scheduler is gone is told by `PoolLostError`, and by that alone.
+        self._logs = {name: logging.getLogger(name).level for name in DASK_LOGS}
+        for name in DASK_LOGS:
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         self._cluster = None
         if address is None:
             check_count("jobs", n_workers, at_least=1)
             with _held_back():
                 self._cluster = LocalCluster(
-                    n_workers=n_workers, threads_per_worker=1, dashboard_address=None
+                    n_workers=n_workers,
+                    threads_per_worker=1,
+                    dashboard_address=None,
+                    silence_logs=logging.ERROR,  # not how long workers take to end
                 )
             address = self._cluster.scheduler_address
         try:
@@ -222,6 +239,7 @@ class DaskCluster(Pool):
                 f"--executor must name a Dask scheduler, found none at {address}"
             ) from error
         self._address = address
+        self._connection = self._client.scheduler_comm
         self._executor = self._client.get_executor(pure=False)
         self._event = Event(f"histreg-stop-{uuid.uuid4()}", client=self._client)
 
@@ -248,12 +266,14 @@ class DaskCluster(Pool):
 
     def kill(self) -> None:
         """Drop all tasks. What has begun is its worker's, and stops as `stop` said."""
-        if self._client.status == "running":
+        if self._client.scheduler_comm is self._connection:
             self._executor.shutdown(wait=False)
 
     def close(self) -> None:
         """Leave the scheduler, or end the cluster that was started."""
         self._client.close()
+        for name, level in self._logs.items():
+            logging.getLogger(name).setLevel(level)
         if self._cluster is not None:
             self._cluster.close()
 
@@ -261,13 +281,20 @@ class DaskCluster(Pool):
         with self._connected():
             return sum(self._client.nthreads().values())
 
+    def check(self) -> None:
+        """Raise `PoolLostError` if the connection was lost.
+
+        Even if there is another since: Dask forgets the tasks of a client that is gone,
+        and the futures of some are never settled.
+        """
+        with self._connected():
+            pass
+
     @contextmanager
     def _connected(self) -> Iterator[None]:
-        """Wait for a scheduler that does not answer, and tell if it never does."""
-        while self._client.status == "connecting":  # for DASK_PATIENCE
-            time.sleep(0.1)
+        """Tell a scheduler that is gone in one sentence."""
         try:
-            if self._client.status != "running":
+            if self._client.scheduler_comm is not self._connection:
                 raise ConnectionError(f"the client is {self._client.status}")
             yield
         except OSError as error:
@@ -294,7 +321,7 @@ class _SchedulerEvent:
             self._asked = now
             try:
                 self._is_set = bool(self._event.is_set())
-            except OSError:
+            except Exception:  # whatever Dask meets when its scheduler is gone
                 self._is_set = True
         return self._is_set
 
@@ -355,17 +382,14 @@ def _translated(inner: Future[Any], lost: type[BaseException]) -> Future[Any]:
 
 
 @contextmanager
-def _asked_by_signals() -> Iterator[None]:
-    """Let signals that would interrupt this thread's task ask it to stop instead.
+def _asked_by_signals(event: threading.Event) -> Iterator[None]:
+    """Let signals that would interrupt this thread's task set its event instead.
 
     A second Ctrl-C does what the first would have done. A second SIGTERM does not:
     batch schedulers, and ``timeout``, send it more than once.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    event = threading.Event()
-    before = {number: signal.getsignal(number) for number in SIGNALS}
+    is_main = threading.current_thread() is threading.main_thread()
+    before = {number: signal.getsignal(number) for number in SIGNALS if is_main}
 
     def ask(number: int, frame: FrameType | None) -> None:
         interrupt = before[signal.Signals(number)]
@@ -394,6 +418,8 @@ def _held_back() -> Iterator[None]:
     Blocking is not enough for this process, where another thread may get the signal;
     only a main thread may do more.
     """
+    # Else it is started in the block, and unblocks the signals when it has.
+    resource_tracker.ensure_running()
     came: list[int] = []
     before = {}
     if threading.current_thread() is threading.main_thread():

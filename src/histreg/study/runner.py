@@ -18,12 +18,7 @@ import torch
 
 from histreg.errors import InputError
 from histreg.study.environment import environment
-from histreg.study.executors import (
-    Pool,
-    PoolLostError,
-    WorkerLostError,
-    is_stopping,
-)
+from histreg.study.executors import Pool, WorkerLostError, is_stopping
 from histreg.study.runs import Record, Run
 from histreg.study.store import DamageWarning, DiskFullError, Store
 from histreg.study.trainer import CheckpointError
@@ -280,6 +275,7 @@ class _Shift:
                 ready, _ = wait(
                     self.at_work, timeout=REPORT_EVERY_S, return_when=FIRST_COMPLETED
                 )
+                self.pool.check()
                 for future in ready:
                     self._settle(future)
                 self._tell()
@@ -287,15 +283,13 @@ class _Shift:
             self.summary.stopped = True
             self.pool.stop()
             try:
-                wait(self.at_work)
+                while wait(self.at_work, timeout=REPORT_EVERY_S).not_done:
+                    self.pool.check()
             except KeyboardInterrupt:  # twice: at once, then
                 self.pool.kill()
                 return
             for future in list(self.at_work):
                 self._settle(future)
-        except PoolLostError:
-            self.pool.kill()
-            raise
 
     def _submit(self) -> None:
         # Not all at once: a pool that is lost has less to be given again.
