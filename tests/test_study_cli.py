@@ -3,11 +3,10 @@
 import json
 import os
 import signal
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+import torch
 from typer.testing import CliRunner
 
 from histreg.cli import app
@@ -21,10 +20,10 @@ from histreg.study.catalogue import (
 from histreg.study.claims import CLAIMS
 from histreg.study.datasets import DATASETS, GAMES, SERIES
 from histreg.study.methods import L2, HLGauss, HLProjected
-from histreg.study.store import Store
+from histreg.study.store import State, Store
 from histreg.study.tabular import TabularRun
 from tests.report.examples import RECORDS
-from tests.study.gated import wait_until
+from tests.study.gated import GatedRun, gated_study, wait_until
 from tests.study.made_up import forecast_records, record_of, value_records
 from tests.study.toy_game import written
 
@@ -339,6 +338,13 @@ def test_runs_that_fail_are_told_with_their_reason():
         (["run", "overall", "--seeds", "one"], "--seeds must be numbers such as 1,2"),
         (["run", "overall", "--seeds", "9"], "no run of overall has the seed 9"),
         (["run", "overall", "--seeds", "5-1"], "--seeds must be numbers such as 1,2"),
+        (["run", "overall", "--seeds", "1-999999999"], "has the seed 6"),
+        (["run", "overall", "--seeds", "7-999999999"], "has the seed 7"),
+        (["run", "overall", "--seeds", "9" * 5000], "--seeds must be numbers such as"),
+        (["run", "overall", "--seeds", "²"], "--seeds must be numbers such as 1,2"),
+        (["run", "overall", "--seeds", "-1"], "--seeds must be numbers such as 1,2"),
+        (["run", "overall", "--seeds", "1--1"], "--seeds must be numbers such as 1,2"),
+        (["run", "overall", "--seeds", "1-"], "--seeds must be numbers such as 1,2"),
         (["run", "overall", "--datasets", ""], "--datasets must name something, got"),
         (["run", "projected", "--methods", "l2,HL-Gauss"], "has the method l2"),
         (["collect", "bound", "--out", "file"], "--out must be a folder, got file"),
@@ -370,13 +376,33 @@ def test_nonsense_is_refused_in_one_sentence(arguments, sentence, place):
     assert result.output.strip().count("\n") <= 1, result.output
 
 
-GATED = """
-from histreg.study.catalogue import EXPERIMENTS, Experiment
-from tests.study.gated import GatedRun
+MODULES = {
+    "raises": (
+        "x = 1\nraise ValueError('no\\nluck')",
+        "ValueError: no luck, line 2 of",
+    ),
+    "divides": (
+        "def f():\n    1 / 0\nf()",
+        "ZeroDivisionError: division by zero, line 3",
+    ),
+    "broken": ("x = 1\nx = (", "SyntaxError: '(' was never closed, line 2 of"),
+    "null": ("x = '\0'", "SyntaxError: source code string cannot contain null bytes"),
+    "leaves": ("import sys\nsys.exit(3)", "SystemExit: 3, line 2 of"),
+    "needy": ("import no_such_library", "ModuleNotFoundError: No module named 'no_s"),
+    "silent": ("raise AssertionError", "AssertionError, line 1 of"),
+}
 
-runs = tuple(GatedRun(PLACE, name) for name in "ab")
-EXPERIMENTS["gated"] = Experiment("gated", "Gated", "nowhere", "When?", runs)
-"""
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_that_cannot_be_imported_is_told_with_its_line(place, name):
+    text, sentence = MODULES[name]
+    (place / f"{name}_module.py").write_text(text)
+    result = CliRunner().invoke(
+        app, ["study", "table", "bound", "--import", f"{name}_module"]
+    )
+    assert result.exit_code == 2
+    assert f"--import {name}_module failed with {sentence}" in result.output
+    assert result.output.strip().count("\n") == 0, result.output
 
 
 OWN = """
@@ -418,53 +444,67 @@ def test_an_experiment_of_ones_own_runs_in_workers_and_has_table_and_figure(
     assert (place / "own.svg").exists()
 
 
-# A shell's background job ignores Ctrl-C, and this may be the child of one.
-LISTENING = """
-import signal
-from histreg.__main__ import main
-
-if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    main()
-"""
+def ctrl_c(group: int) -> None:
+    os.killpg(group, signal.SIGINT)  # as a terminal does
 
 
-def test_ctrl_c_leaves_a_study_that_goes_on(place):
+def sigterm(group: int) -> None:
+    os.killpg(group, signal.SIGTERM)  # as a batch scheduler does
+
+
+def sigterm_twice(group: int) -> None:
+    os.kill(group, signal.SIGTERM)  # as timeout does
+    os.killpg(group, signal.SIGTERM)
+
+
+@pytest.mark.parametrize(
+    ("executor", "send"),
+    [
+        ("processes", ctrl_c),
+        ("processes", sigterm),
+        ("processes", sigterm_twice),
+        ("in-process", ctrl_c),
+        ("in-process", sigterm_twice),
+        ("dask", ctrl_c),
+        ("dask", sigterm),
+    ],
+)
+def test_a_study_that_is_stopped_goes_on_from_its_checkpoints(place, executor, send):
     """With a module of one's own, which is imported by the workers too."""
-    (place / "mine.py").write_text(GATED.replace("PLACE", repr(str(place))))
-    command = [sys.executable, "-c", LISTENING, "study", "run", "gated"]
-    command += ["--import", "mine", "--jobs", "2"]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, sys.path))}
-    process = subprocess.Popen(
-        command,
-        cwd=place,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        (place / "a.open").touch()
-        records = place / "histreg-study" / "records"
-        wait_until(lambda: list(records.rglob("*.json")) and _begun(place, "b"))
-        process.send_signal(signal.SIGINT)
+    first, second = (GatedRun(str(place), name) for name in "ab")
+    store = Store(place / "histreg-study")
+    options = ("--jobs", "2", "--executor", executor)
+    first.open()
+    with gated_study(place, "ab", *options) as process:
+        wait_until(lambda: store.has(first) and second.workers())
+        send(process.pid)
         printed, errors = process.communicate(timeout=60)
-    finally:
-        process.kill()
-    assert process.returncode == 130, errors
+    assert (process.returncode, errors.count("\n")) == (130, 1), errors
     assert "1 run finished" in printed
     assert "stopped; the same command goes on from here" in errors
-    assert "Traceback" not in errors
-    (place / "b.open").touch()
-    result = subprocess.run(
-        command, cwd=place, env=environment, capture_output=True, text=True, check=True
-    )
-    assert "2 runs, 1 done already" in result.stdout
-    assert len(list(records.rglob("*.json"))) == 2
+    assert store.state(second) == State("missing", "stopped after epoch 1")
+    assert not any(is_alive(worker) for worker in second.workers())
 
 
-def _begun(place: Path, name: str) -> bool:
-    return any(place.glob(f"{name}.started.*"))
+def test_a_study_that_was_stopped_goes_on_by_the_same_command(place):
+    first, second = (GatedRun(str(place), name) for name in "ab")
+    store = Store(place / "histreg-study")
+    store.save(record_of(first))
+    store.checkpoint(second).save({"weights": torch.zeros(1)}, {"epoch": 1})
+    second.open()
+    with gated_study(place, "ab", "--executor", "in-process") as process:
+        printed, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert "2 runs, 1 done already, 1 go on from checkpoints" in printed
+    assert store.has(second)
+
+
+def is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def test_the_status_of_everything_on_one_data_set():

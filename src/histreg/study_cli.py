@@ -7,10 +7,12 @@ import os
 import signal
 import sys
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -169,7 +171,7 @@ def run(
     stacks = runner.plan(runs, records)
     console = Console()
     n_missing = sum(map(len, stacks))
-    n_stopped = sum(records.checkpoint(run).epoch > 0 for s in stacks for run in s)
+    n_stopped = sum(records.epoch(run) > 0 for stack in stacks for run in stack)
     told = f"{_counted(len(runs), 'run')}, {len(runs) - n_missing} done already"
     told += f", {n_stopped} go on from checkpoints" if n_stopped else ""
     console.print(told)
@@ -508,7 +510,7 @@ def _runs(
         "dataset": _listed(datasets, "--datasets"),
         "method": _methods(methods),
         "architecture": _listed(models, "--models"),
-        "seed": _numbers(seeds),
+        "seed": _numbers(seeds, names),
     }
     for name in names:
         runs = selected(
@@ -516,7 +518,7 @@ def _runs(
             datasets=_listed(datasets),
             methods=_methods(methods),
             models=_listed(models),
-            seeds=_numbers(seeds),
+            seeds=_numbers(seeds, names),
             epochs=epochs,
         )
         found |= dict.fromkeys(runs)
@@ -555,15 +557,24 @@ def _methods(given: str | None) -> list[str]:
     return names
 
 
-def _numbers(given: str | None) -> list[int]:
-    """Return the numbers of ``1,2`` or ``1-5``."""
+def _numbers(given: str | None, names: Iterable[str]) -> list[int]:
+    """Return the numbers of ``1,2`` or ``1-5``.
+
+    Ranges end at the first number that is beyond all seeds of the experiments, so that
+    a large one takes no memory.
+    """
+    seeds = [run.facet("seed") for name in names for run in experiment(name).runs]
+    beyond = 1 + max((seed for seed in seeds if isinstance(seed, int)), default=0)
     numbers: list[int] = []
     for part in _listed(given, "--seeds"):
         first, dash, last = part.partition("-")
-        is_range = first.isdigit() and (last.isdigit() if dash else True)
-        if not is_range or int(last or first) < int(first):
+        try:
+            low, high = int(first), int(last if dash else first)
+        except ValueError:
+            low, high = 1, 0
+        if not first.isdecimal() or high < low:
             raise InputError(f"--seeds must be numbers such as 1,2 or 1-5, got {given}")
-        numbers += range(int(first), int(last or first) + 1)
+        numbers += range(low, min(high, max(low, beyond)) + 1)
     return numbers
 
 
@@ -575,9 +586,29 @@ def _import(modules: list[str] | None) -> None:
         try:
             importlib.import_module(name)
         except ModuleNotFoundError as error:
+            if not f"{name}.".startswith(f"{error.name}."):
+                raise _import_failure(name, error) from error
             raise InputError(
                 f"--import must name a module, got {name}: {error}"
             ) from error
+        except (Exception, SystemExit) as error:
+            raise _import_failure(name, error) from error
+
+
+def _import_failure(name: str, error: BaseException) -> InputError:
+    """Return what went wrong in a person's own module, and in which line of it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    others = ("<frozen importlib", importlib.__file__)
+    own = [f for f in frames[1:] if not f.filename.startswith(others)]
+    where = ""
+    if isinstance(error, SyntaxError) and error.filename:
+        where = f", line {error.lineno} of {error.filename}"
+    elif own:
+        where = f", line {own[0].lineno} of {own[0].filename}"
+    message = error.msg if isinstance(error, SyntaxError) else str(error)
+    said = " ".join(message.split())  # in one line
+    reason = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    return InputError(f"--import {name} failed with {reason}{where}")
 
 
 def _tell_missing(n: int, name: str) -> None:
@@ -594,8 +625,17 @@ def _print_reasons(console: Console, states: Iterable[State]) -> None:
 
 @contextmanager
 def _stopped_by_sigterm() -> Iterator[None]:
-    """Let SIGTERM, which clusters and ``kill`` send, do what Ctrl-C does."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    """Let SIGTERM, which clusters and ``kill`` send, do what the first Ctrl-C does.
+
+    Later ones are ignored: batch schedulers, and ``timeout``, send it more than once,
+    and the second Ctrl-C would end the workers without their checkpoints.
+    """
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        signal.default_int_handler(number, frame)
+
+    before = signal.signal(signal.SIGTERM, stop)
     try:
         yield
     finally:

@@ -3,15 +3,38 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+import torch
+
 from histreg.study.runs import Outcome, Run
 
 PATIENCE_S = 60.0
+
+MODULE = """
+from histreg.study.catalogue import EXPERIMENTS, Experiment
+from tests.study.gated import GatedRun
+
+runs = tuple(GatedRun({place!r}, name) for name in {names!r})
+EXPERIMENTS["gated"] = Experiment("gated", "Gated", "nowhere", "When?", runs)
+"""
+
+# A shell's background job ignores Ctrl-C, and this may be the child of one.
+LISTENING = """
+import signal
+from histreg.__main__ import main
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    main()
+"""
 
 
 def wait_until(condition: Callable[[], Any]) -> Any:
@@ -26,7 +49,10 @@ def wait_until(condition: Callable[[], Any]) -> Any:
 
 @dataclass(frozen=True)
 class GatedRun(Run):
-    """Is done when its gate is opened; dies with its process, if that is wished."""
+    """Is done when its gate is opened; dies with its process, if that is wished.
+
+    It has a checkpoint, as of its first epoch, when one is due.
+    """
 
     kind: ClassVar[str] = "gated"
 
@@ -63,6 +89,9 @@ class GatedRun(Run):
             os._exit(9)
 
         def is_open() -> bool:
+            for checkpoint in workplace.checkpoints:
+                if checkpoint.is_due():
+                    checkpoint.save({"weights": torch.zeros(1)}, {"epoch": 1})
             workplace.report(0.5)
             return (Path(run.place) / f"{run.name}.open").exists()
 
@@ -76,3 +105,25 @@ class GatedRun(Run):
         """Return the processes that have begun with it, by their numbers."""
         found = Path(self.place).glob(f"{self.name}.started.*")
         return sorted(int(path.suffix[1:]) for path in found)
+
+
+@contextmanager
+def gated_study(place: Path, names: str, *options: str) -> Iterator[subprocess.Popen]:
+    """Start ``histreg study run`` of gated runs, as a process group of its own."""
+    (place / "mine.py").write_text(MODULE.format(place=str(place), names=names))
+    own = ("--import", "mine")
+    path = os.pathsep.join([str(place), *map(str, sys.path)])
+    process = subprocess.Popen(
+        [sys.executable, "-c", LISTENING, "study", "run", "gated", *own, *options],
+        cwd=place,
+        env={**os.environ, "PYTHONPATH": path},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()

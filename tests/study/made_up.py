@@ -45,6 +45,9 @@ class Memory:
         notes = json.loads(json.dumps(notes))
         self.kept = {k: v.clone() for k, v in tensors.items()}, notes
 
+    def reject(self, why):  # noqa: ARG002
+        self.kept = None
+
 
 class Keeping(Alone):
     """A workplace with a checkpoint, which may be left at any report."""

@@ -3,6 +3,8 @@ import signal
 import socket
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -16,9 +18,9 @@ from histreg.study.executors import (
     pool_of,
 )
 from histreg.study.methods import L2, HLGauss
-from histreg.study.store import Store
+from histreg.study.store import State, Store
 from histreg.study.tabular import TabularRun
-from tests.study.gated import GatedRun, wait_until
+from tests.study.gated import GatedRun, gated_study, wait_until
 
 
 def double(x):
@@ -56,6 +58,89 @@ def test_a_pool_outlives_its_workers(processes):
     with pytest.raises(WorkerLostError):
         processes.submit(vanish).result(timeout=60)
     assert processes.submit(double, 21).result(timeout=60) == 42
+
+
+STARTING = """
+import os, sys, time
+from pathlib import Path
+from histreg.study.executors import Processes
+
+place = Path(sys.argv[1])
+if __name__ == "__mp_main__":  # a worker that is starting
+    (place / f"starting.{os.getpid()}").touch()
+    while not (place / "go").exists():
+        time.sleep(0.01)
+if __name__ == "__main__":
+    with Processes(1) as pool:
+        print(pool.submit(abs, -42).result(timeout=60))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_worker_that_is_starting_is_not_ended_by_signals(tmp_path, number):
+    script = tmp_path / "starting.py"
+    script.write_text(STARTING)
+    with subprocess.Popen(
+        [sys.executable, script, str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        (starting,) = wait_until(lambda: list(tmp_path.glob("starting.[0-9]*")))
+        os.kill(int(starting.suffix[1:]), number)
+        (tmp_path / "go").touch()
+        printed, _ = process.communicate(timeout=60)
+    assert printed == "42\n"
+
+
+def signal_itself(number):
+    os.kill(os.getpid(), number)
+    return "alive"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_worker_ignores_signals_that_are_for_its_parent(processes, number):
+    assert processes.submit(signal_itself, number).result(timeout=60) == "alive"
+
+
+def test_a_signal_that_is_held_back_comes_afterwards():
+    reached = False
+    with pytest.raises(KeyboardInterrupt), executors._held_back():
+        signal.raise_signal(signal.SIGINT)
+        reached = True
+    assert reached
+
+
+def sleep_for_long(begun):
+    Path(begun).touch()
+    time.sleep(600)
+
+
+def test_when_a_worker_dies_those_beside_it_are_ended_too(tmp_path):
+    """They ignore SIGTERM, by which an executor ends them."""
+    begun = tmp_path / "begun"
+    with Processes(2) as pool:
+        sleeping = pool.submit(sleep_for_long, str(begun))
+        wait_until(begun.exists)
+        with pytest.raises(WorkerLostError):
+            pool.submit(vanish).result(timeout=60)
+        with pytest.raises(WorkerLostError):
+            sleeping.result(timeout=60)
+        assert pool.submit(double, 21).result(timeout=60) == 42
+
+
+def stopping_after(number):
+    signal.raise_signal(number)
+    return is_stopping()
+
+
+def test_a_task_in_this_process_is_asked_to_stop_before_it_is_interrupted():
+    pool = InProcess()
+    assert pool.submit(stopping_after, signal.SIGINT).result() is True
+    assert pool.submit(is_stopping).result() is True  # as are those after it
+    with pytest.raises(KeyboardInterrupt):
+        pool.submit(stopping_after, signal.SIGINT)
+    assert not is_stopping()
 
 
 def test_outside_of_a_worker_nothing_is_stopping():
@@ -101,15 +186,16 @@ def free_port() -> int:
 def started(*command: str, **environment: str) -> subprocess.Popen:
     return subprocess.Popen(
         [sys.executable, "-m", "distributed.cli." + command[0], *command[1:]],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment},
+        env={**os.environ, **environment},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
 
 
 @pytest.fixture
-def cluster():
-    """Start a scheduler and two workers; give its address and the workers."""
+def cluster(tmp_path):
+    """Start a scheduler and two workers; give its address, the workers and itself."""
+    path = os.pathsep.join([str(tmp_path), *sys.path])
     port = str(free_port())
     address = f"127.0.0.1:{port}"
     here = ("--host", "127.0.0.1")
@@ -122,10 +208,11 @@ def cluster():
                 *here,
                 *("--nthreads", "1", "--no-nanny", "--no-dashboard"),
                 OMP_NUM_THREADS="1",
+                PYTHONPATH=path,
             )
             for _ in range(2)
         ]
-        yield address, running[1:]
+        yield address, running[1:], running[0]
     finally:
         for process in reversed(running):
             process.kill()
@@ -133,7 +220,7 @@ def cluster():
 
 
 def test_a_study_on_dask_survives_the_death_of_a_worker(cluster, tmp_path):
-    address, workers = cluster
+    address, workers, _ = cluster
     store = Store(tmp_path / "store")
     runs = [GatedRun(str(tmp_path), name) for name in "abcdef"]
     numbers = {process.pid for process in workers}
@@ -160,7 +247,7 @@ def test_a_study_on_dask_survives_the_death_of_a_worker(cluster, tmp_path):
 
 
 def test_data_sets_do_not_go_through_the_scheduler(cluster, tmp_path):
-    address, _ = cluster
+    address, _, _ = cluster
     store = Store(tmp_path / "store")
     runs = [TabularRun("diabetes", m, 1, 2, (4,)) for m in (L2(), HLGauss())]
     with pool_of(f"dask://{address}", 2) as pool:
@@ -172,7 +259,7 @@ def test_data_sets_do_not_go_through_the_scheduler(cluster, tmp_path):
         )
         assert runner.run(runs, store, pool).finished == 2
     stack = tuple(sorted(runs, key=lambda run: run.label))
-    assert sent == [(str(store.root), stack, None, ())]
+    assert sent == [(pool._event.name, runner.work, str(store.root), stack, None, ())]
 
 
 def test_a_cluster_of_this_machine_is_started_and_ended(tmp_path):
@@ -187,3 +274,34 @@ def test_a_scheduler_that_is_not_there_is_told(monkeypatch):
         ValueError, match="--executor must name a Dask scheduler, found"
     ):
         DaskCluster(f"tcp://127.0.0.1:{free_port()}")
+
+
+def test_ctrl_c_stops_what_has_begun_on_a_cluster(cluster, tmp_path):
+    address, workers, _ = cluster
+    runs = [GatedRun(str(tmp_path), name) for name in "abcdef"]
+    with gated_study(tmp_path, "abcdef", "--executor", f"dask://{address}") as study:
+        wait_until(lambda: sum(bool(run.workers()) for run in runs) == 2)
+        study.send_signal(signal.SIGINT)
+        _, errors = study.communicate(timeout=60)
+    assert (study.returncode, errors.count("\n")) == (130, 1), errors
+    assert "stopped; the same command goes on from here" in errors
+    states = [Store(tmp_path / "histreg-study").state(run) for run in runs]
+    begun = [state for run, state in zip(runs, states, strict=True) if run.workers()]
+    # Those that were given to a worker and had to wait may have begun, and stopped.
+    assert begun == [State("missing", "stopped after epoch 1")] * 2
+    assert {state.name for state in states} == {"missing"}
+    assert all(worker.poll() is None for worker in workers)  # they are not ours
+
+
+def test_a_scheduler_that_dies_ends_the_study_in_one_sentence(cluster, tmp_path):
+    address, _, scheduler = cluster
+    runs = [GatedRun(str(tmp_path), name) for name in "ab"]
+    runs[0].open()
+    store = Store(tmp_path / "histreg-study")
+    with gated_study(tmp_path, "ab", "--executor", f"dask://{address}") as study:
+        wait_until(lambda: store.has(runs[0]) and runs[1].workers())
+        scheduler.kill()
+        _, errors = study.communicate(timeout=60)
+    assert (study.returncode, errors.count("\n")) == (2, 1), errors
+    assert f"the Dask scheduler at tcp://{address} no longer answers" in errors
+    assert store.has(runs[0])

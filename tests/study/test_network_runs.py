@@ -19,6 +19,7 @@ from histreg.study.network_runs import (
     under,
 )
 from histreg.study.runs import Outcome
+from histreg.study.trainer import CheckpointError
 from tests.study.made_up import Alone, Memory
 
 N = 10
@@ -55,7 +56,7 @@ class LineTraining(NetworkTraining):
         self.x = torch.linspace(-1, 1, N * 16).view(N, 4, 2, 2)
         self.y = torch.linspace(0, 1, N) if y is None else y
         self.seen, self.losses = [], []
-        self.restore()
+        self.restore(epochs=2)
 
     def loss(self, index):
         self.seen.append(index.tolist())
@@ -184,3 +185,41 @@ def test_what_differs_from_the_protocol_is_told_in_words():
     told = ["points 20,000", "epochs 3", "learning rate 3e-05"]
     assert run.changed_numbers == told
     assert LineRun.from_json(run.to_json()) == run
+
+
+MISFITS = {
+    "a weight is absent": lambda tensors, _: tensors.pop("now.weight"),
+    "a weight is longer": lambda tensors, _: tensors.update(
+        {"now.weight": torch.ones(7)}
+    ),
+    "a weight too many": lambda tensors, _: tensors.update({"now.w": torch.ones(7)}),
+    "a moment is absent": lambda tensors, _: tensors.pop("adam.0.exp_avg"),
+    "all moments are absent": lambda tensors, _: [
+        tensors.pop(name) for name in list(tensors) if name.startswith("adam")
+    ],
+    "a moment is shorter": lambda tensors, _: tensors.update(
+        {"adam.0.exp_avg": torch.ones(1)}
+    ),
+    "a moment of no weight": lambda tensors, _: tensors.update(
+        {"adam.5.exp_avg": torch.ones(1)}
+    ),
+    "moments of no number": lambda tensors, _: tensors.update(
+        {"adam.x.exp_avg": torch.ones(1)}
+    ),
+    "no batch": lambda _, notes: notes.pop("batch"),
+    "a batch in words": lambda _, notes: notes.update(batch="two"),
+    "a batch below 0": lambda _, notes: notes.update(batch=-1),
+    "an epoch beyond the last": lambda _, notes: notes.update(epoch=9),
+    "notes that are absent": lambda _, notes: notes.pop("losses"),
+}
+
+
+@pytest.mark.parametrize("name", MISFITS)
+def test_a_checkpoint_that_does_not_fit_is_rejected(name):
+    kept = Memory()
+    LineTraining(kept).train_epoch(N, nothing)
+    MISFITS[name](*kept.kept)
+    with pytest.raises(CheckpointError):
+        LineTraining(kept)
+    assert kept.kept is None
+    assert (LineTraining(kept).epoch, LineTraining(kept).batch) == (0, 0)

@@ -16,8 +16,15 @@ from histreg.study.executors import InProcess, Processes
 from histreg.study.methods import L2, MDN, HLGauss, LinearRegression
 from histreg.study.runner import measured_pace, plan
 from histreg.study.runs import Outcome, Record
-from histreg.study.store import State, Store
+from histreg.study.store import DamageWarning, State, Store
 from histreg.study.tabular import TabularRun
+from tests.study.damage import (
+    CHECKPOINT_DAMAGES,
+    MISFITS,
+    RECORD_DAMAGES,
+    damage_checkpoint,
+    damage_record,
+)
 from tests.study.gated import GatedRun, wait_until
 
 SMALL = TabularRun("diabetes", HLGauss(), 1, 3, (4, 4))
@@ -258,7 +265,7 @@ def test_ctrl_c_ends_soon_and_keeps_what_was_finished(store, tmp_path, study):
     printed, errors = process.communicate(timeout=60)
     assert "stopped=True" in printed, errors
     assert store.state(done) == State("done")
-    assert store.state(at_work) == State("missing")
+    assert store.state(at_work) == State("missing", "stopped after epoch 1")
 
 
 def stop_in_epoch(number, monkeypatch):
@@ -294,6 +301,60 @@ def test_a_training_that_is_stopped_goes_on_from_its_checkpoint(store, monkeypat
         assert store.find(run).elapsed_s > spent[run].spent_before_s
     assert not list((store.root / "checkpoints").iterdir())
     assert not list((store.root / "progress").iterdir())
+
+
+def stopped_study(store, monkeypatch, stack):
+    """Train the runs of a stack for two of three epochs."""
+    with monkeypatch.context() as stopping:
+        stopping.setattr(runner, "CHECKPOINT_EVERY_S", 0.0)
+        stop_in_epoch(2, stopping)
+        assert runner.run(stack, store, InProcess()).stopped
+
+
+@pytest.mark.parametrize("name", [*CHECKPOINT_DAMAGES, *MISFITS])
+def test_a_training_with_a_damaged_checkpoint_begins_anew(store, monkeypatch, name):
+    stack = STUDY[:1] + STUDY[2:3]  # two methods of seed 1
+    expected = Store(store.root.with_name("whole"))
+    runner.run(stack, expected, InProcess())
+    stopped_study(store, monkeypatch, stack)
+    path = damage_checkpoint(store, stack[0], name)
+    with pytest.warns(DamageWarning) as told:
+        summary = runner.run(stack, store, InProcess())
+    assert [str(path) in str(each.message) for each in told] == [True]
+    assert (summary.finished, summary.failed) == (2, 0)
+    assert path.with_name(f"{path.name}.damaged").exists()
+    for run in stack:
+        found, metrics = store.find(run).outcome.metrics, expected.find(run).outcome
+        assert found == pytest.approx(dict(metrics.metrics), rel=1e-4)
+    # The other one went on: the time that it took before counts.
+    assert [path.name for path in (store.root / "checkpoints").iterdir()] == [
+        f"{stack[0].key}.safetensors.damaged"
+    ]
+
+
+@pytest.mark.parametrize("part", ["metrics", "curves", "diverged_at"])
+def test_a_checkpoint_with_a_damaged_fit_begins_anew(store, monkeypatch, part):
+    (run,) = STUDY[:1]
+    stopped_study(store, monkeypatch, [run])
+    tensors, notes = store.checkpoint(run).load()
+    notes["fit"][part] = "what?"
+    store.checkpoint(run).save(tensors, notes)
+    with pytest.warns(DamageWarning, match="does not fit its run"):
+        assert runner.run([run], store, InProcess()).finished == 1
+
+
+@pytest.mark.parametrize("name", RECORD_DAMAGES)
+def test_a_run_with_a_damaged_record_is_computed_again(store, tmp_path, name):
+    run, other = gated(tmp_path, "a", "b")
+    for each in (run, other):
+        each.open()
+    assert runner.run([run, other], store, InProcess()).finished == 2
+    path = damage_record(store, run, name)
+    with pytest.warns(DamageWarning, match="is damaged"):
+        summary = runner.run([run, other], Store(store.root), InProcess())
+    assert (summary.finished, summary.already) == (1, 1)
+    assert path.with_name(f"{path.name}.damaged").exists()
+    assert runner.run([run, other], Store(store.root), InProcess()).already == 2
 
 
 def test_runs_that_were_stopped_come_first_and_with_their_like(store):

@@ -2,6 +2,8 @@ import errno
 import json
 import multiprocessing
 import os
+import re
+import shutil
 import signal
 from dataclasses import replace
 from pathlib import Path
@@ -9,11 +11,22 @@ from pathlib import Path
 import pytest
 import torch
 
+from histreg.errors import WriteError
 from histreg.study import store as store_module
 from histreg.study.methods import L2, HLGauss
 from histreg.study.runs import Outcome, Record
-from histreg.study.store import DiskFullError, State, Store, stack_key
+from histreg.study.store import DamageWarning, DiskFullError, State, Store, stack_key
 from histreg.study.tabular import TabularRun
+from tests.study.damage import (
+    CHECKPOINT_DAMAGES,
+    JSON_DAMAGES,
+    PROGRESS_DAMAGES,
+    RECORD_DAMAGES,
+    damage_checkpoint,
+    damage_file,
+    damage_line,
+    damage_record,
+)
 from tests.study.gated import wait_until
 
 RUN = TabularRun("pole", HLGauss(), 1, 2, (4,))
@@ -97,6 +110,59 @@ def test_collecting_less_throws_no_record_away(store, tmp_path):
     assert len((tmp_path / "pole.jsonl").read_text().splitlines()) == 2
 
 
+def collect_own(root: str, out: str, seed: int, go: str) -> None:
+    """Collect the run of a store of one's own, at the same time as others."""
+    own, run = Store(root), replace(RUN, seed=seed)
+    own.save(record_of(run))
+    Path(f"{go}.{seed}").touch()
+    wait_until(Path(go).exists)
+    own.collect("pole", [run], into=Path(out))
+
+
+def test_processes_that_collect_into_one_file_at_once_lose_no_record(tmp_path):
+    out, seeds = tmp_path / "out", range(1, 5)
+    out.mkdir()
+    # Long to read and to write, so that they are at it at the same time.
+    others = [record_of(replace(RUN, seed=seed)) for seed in range(1000, 6000)]
+    lines = "".join(f"{json.dumps(each.to_json())}\n" for each in others)
+    (out / "pole.jsonl").write_text(lines)
+    go = str(tmp_path / "go")
+    context = multiprocessing.get_context("spawn")
+    processes = [
+        context.Process(
+            target=collect_own, args=(str(tmp_path / str(seed)), str(out), seed, go)
+        )
+        for seed in seeds
+    ]
+    for process in processes:
+        process.start()
+    wait_until(lambda: all(Path(f"{go}.{seed}").exists() for seed in seeds))
+    Path(go).touch()
+    for process in processes:
+        process.join(60)
+    assert [process.exitcode for process in processes] == [0] * len(seeds)
+    collected = Store(out)
+    for seed in seeds:
+        run = replace(RUN, seed=seed)
+        assert collected.find(run) == record_of(run)
+    assert len((out / "pole.jsonl").read_text().splitlines()) == 5000 + len(seeds)
+    assert [path.name for path in out.iterdir()] == ["pole.jsonl"]  # no lock is left
+
+
+def test_a_lock_that_a_killed_collection_left_stops_no_other(store):
+    store.save(record_of(RUN))
+    (store.root / ".pole.jsonl.lock").touch()
+    assert store.collect("pole", [RUN])[1] == 1
+    assert not (store.root / ".pole.jsonl.lock").exists()
+
+
+def test_collecting_where_nothing_can_be_written_is_one_sentence(store, tmp_path):
+    store.save(record_of(RUN))
+    (tmp_path / "file").touch()
+    with pytest.raises(WriteError, match=r"pole\.jsonl cannot be written: Not a dir"):
+        store.collect("pole", [RUN], into=tmp_path / "file" / "out")
+
+
 def test_what_a_killed_collection_left_is_not_read(store):
     store.save(record_of(RUN))
     (store.root / ".4242.partial.pole.jsonl").write_text('{"cut sho')
@@ -112,19 +178,118 @@ def test_two_processes_do_not_take_a_stack_apart(store):
         assert theirs == [RUN]  # held apart already
 
 
-@pytest.mark.parametrize("line", ["no JSON", "{}", "[1]"])
-def test_a_damaged_collection_is_told(tmp_path, line):
-    (tmp_path / "study.jsonl").write_text(line + "\n")
-    with pytest.raises(ValueError, match=r"study\.jsonl must have a record.* line 1"):
-        Store(tmp_path).find(RUN)
+@pytest.mark.parametrize("name", RECORD_DAMAGES)
+def test_a_damaged_line_is_named_and_its_run_is_missing(store, name):
+    for run in (RUN, OTHER):
+        store.save(record_of(run))
+    store.collect("pole", [RUN, OTHER])
+    shutil.rmtree(store.root / "records")
+    path = store.root / "pole.jsonl"
+    damaged = damage_line(path, RUN, name)
+    before = path.read_bytes()
+    reading = Store(store.root)
+    with pytest.warns(DamageWarning, match=re.escape(f"{path} is damaged (line ")):
+        assert reading.find(RUN) is None
+    assert reading.find(OTHER) == record_of(OTHER)
+    assert path.read_bytes() == before
+    # What collects moves the line away, so that none is lost and none is read again.
+    with pytest.warns(DamageWarning, match=r"moved to pole\.jsonl\.damaged"):
+        Store(store.root).collect("pole", [RUN, OTHER])
+    aside = store.root / "pole.jsonl.damaged"
+    assert aside.read_bytes() == damaged + b"\n"
+    again = Store(store.root)
+    assert (again.find(RUN), again.find(OTHER)) == (None, record_of(OTHER))
+    assert again.collect("pole", [RUN, OTHER]) == (path, 1)
+    assert aside.read_bytes() == damaged + b"\n"
 
 
-def test_a_damaged_record_is_told(store):
+def test_lines_that_are_set_aside_join_those_of_before(store):
     store.save(record_of(RUN))
-    (path,) = store.root.rglob(f"{RUN.key}.json")
-    path.write_text(path.read_text()[:-20])
-    with pytest.raises(ValueError, match="is damaged; delete it"):
-        store.find(RUN)
+    path, aside = store.root / "pole.jsonl", store.root / "pole.jsonl.damaged"
+    for line in ("one", "two", "one"):
+        path.write_text(line + "\n")
+        with pytest.warns(DamageWarning, match="line 1: it is no JSON"):
+            Store(store.root).collect("pole", [RUN])
+    assert aside.read_text() == "one\ntwo\n"
+
+
+@pytest.mark.parametrize("name", RECORD_DAMAGES)
+def test_a_damaged_record_is_named_once_and_left_where_it_is(store, name):
+    store.save(record_of(RUN))
+    path = damage_record(store, RUN, name)
+    with pytest.warns(DamageWarning, match=re.escape(f"{path} is damaged (")) as told:
+        assert store.find(RUN) is None
+        assert not store.has(RUN)
+        assert store.state(RUN) == State("missing")
+    assert len(told) == 1
+    assert str(told[0].message).count("\n") == 0
+    assert path.exists()
+
+
+@pytest.mark.parametrize("name", RECORD_DAMAGES)
+def test_a_claim_sets_a_damaged_record_aside(store, name):
+    store.save(record_of(RUN))
+    path = damage_record(store, RUN, name)
+    content = path.read_bytes() if path.is_file() else None
+    with store.claim([RUN]) as mine:
+        assert mine == [RUN]
+        assert not path.exists()
+        store.save(record_of(RUN))
+    assert Store(store.root).find(RUN) == record_of(RUN)
+    aside = path.with_name(f"{path.name}.damaged")
+    assert aside.is_dir() if content is None else aside.read_bytes() == content
+
+
+def test_what_was_set_aside_before_is_not_overwritten(store):
+    for content in ("first", "second", "third"):
+        store.save(record_of(RUN))
+        (path,) = store.root.rglob(f"{RUN.key}.json")
+        path.write_text(content)
+        with store.claim([RUN]):
+            pass
+    kept = sorted(path.parent.glob("*.damaged*"))
+    assert [each.read_text() for each in kept] == ["first", "second", "third"]
+
+
+def test_a_collected_record_stands_in_for_a_damaged_one(store):
+    store.save(record_of(RUN))
+    store.collect("pole", [RUN])
+    damage_record(store, RUN, "null")
+    with pytest.warns(DamageWarning, match="is damaged"):
+        assert Store(store.root).find(RUN) == record_of(RUN)
+
+
+def test_a_record_of_another_run_is_damaged(store):
+    for run in (RUN, OTHER):
+        store.save(record_of(run))
+    one, other = (next(store.root.rglob(f"{each.key}.json")) for each in (RUN, OTHER))
+    one.write_bytes(other.read_bytes())
+    with pytest.warns(DamageWarning, match=f"its key is {OTHER.key} instead of"):
+        assert store.find(RUN) is None
+
+
+@pytest.mark.parametrize("name", JSON_DAMAGES)
+def test_a_damaged_failure_is_named_and_set_aside(store, name):
+    store.fail(RUN, MemoryError("too large"))
+    path = store.root / "failures" / f"{RUN.key}.json"
+    damage_file(path, JSON_DAMAGES[name])
+    with pytest.warns(DamageWarning, match=re.escape(f"{path} is damaged (")):
+        assert store.state(RUN) == State("missing")
+    with store.claim([RUN]) as mine:
+        assert mine == [RUN]
+    assert path.with_name(f"{path.name}.damaged").exists()
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("name", PROGRESS_DAMAGES)
+def test_damaged_progress_is_named_and_no_share_is_shown(store, name):
+    with store.claim([RUN]) as mine:
+        store.report(mine, 0.42)
+        (path,) = (store.root / "progress").iterdir()
+        damage_file(path, PROGRESS_DAMAGES[name])
+        with pytest.warns(DamageWarning, match=re.escape(f"{path} is damaged (")):
+            assert store.state(RUN) == State("running", "")
+        assert store.progress([RUN]) is None
 
 
 def test_a_record_of_a_newer_format_is_refused(store):
@@ -227,12 +392,19 @@ def test_time_that_was_spent_before_a_stop_counts(store):
     assert 25 + 5 <= second.spent_s < 31
 
 
-def test_a_checkpoint_that_was_cut_short_is_none(store):
+@pytest.mark.parametrize("name", CHECKPOINT_DAMAGES)
+def test_a_damaged_checkpoint_is_none_and_is_named_and_set_aside(store, name):
     store.checkpoint(RUN).save({"weights": torch.zeros(100)}, {"epoch": 1})
-    (path,) = store.root.rglob("*.safetensors")
-    path.write_bytes(path.read_bytes()[:50])
+    path = damage_checkpoint(store, RUN, name)
     assert store.checkpoint(RUN).load() is None
     assert store.checkpoint(RUN).epoch == 0
+    with pytest.warns(DamageWarning, match=re.escape(f"{path} is damaged (")):
+        assert store.epoch(RUN) == 0
+        assert store.state(RUN) == State("missing")
+    with store.claim([RUN]) as mine:
+        assert mine == [RUN]
+    assert path.with_name(f"{path.name}.damaged").exists()
+    assert not path.exists()
 
 
 def test_a_checkpoint_of_another_format_is_none(store, monkeypatch):

@@ -2,37 +2,64 @@
 
 A `Pool` is an executor that outlives its workers: one that dies takes its task with it,
 which is told as `WorkerLostError`, and the next task finds a whole pool.
+
+Ctrl-C and SIGTERM are for the process that has the pool, although shells and batch
+schedulers send them to its workers too. It asks the workers to stop, and they do so
+where they can be continued (`is_stopping`).
 """
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import signal
 import threading
 import time
+import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from typing import Any, Self
+from multiprocessing import resource_tracker
+from multiprocessing.context import SpawnContext, SpawnProcess
+from types import FrameType
+from typing import Any, ClassVar, Protocol, Self
 
 from histreg._checks import check_count
 from histreg.errors import InputError
 
 DASK_PATIENCE = "10s"  # for a scheduler to answer
-
-_stop: Any = None  # of this worker process: an event that all of its pool share
+DASK_LOGS = ("distributed.client", "tornado.application", "asyncio")
+ASK_EVERY_S = 0.5  # a scheduler, whether to stop
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class WorkerLostError(Exception):
     """The process that computed a stack is gone."""
 
 
+class PoolLostError(InputError):
+    """All workers are out of reach, and will not come back."""
+
+
+class _Event(Protocol):
+    def is_set(self) -> bool: ...
+
+
+class _Task(threading.local):
+    """What a task may know of its pool."""
+
+    stop: _Event | None = None
+
+
+_task = _Task()
+
+
 def is_stopping() -> bool:
-    """Return whether this worker was asked to stop."""
-    return _stop is not None and _stop.is_set()
+    """Return whether the task of this thread was asked to stop."""
+    return _task.stop is not None and _task.stop.is_set()
 
 
 class Pool(ABC):
@@ -43,6 +70,9 @@ class Pool(ABC):
     @abstractmethod
     def submit(self, task: Callable[..., Any], *args: Any) -> Future[Any]:
         """Return the future of a task; `WorkerLostError` if its worker dies."""
+
+    def check(self) -> None:  # noqa: B027
+        """Raise `PoolLostError` if tasks that were submitted will never be done."""
 
     @abstractmethod
     def stop(self) -> None:
@@ -64,27 +94,49 @@ class Pool(ABC):
 
 
 class InProcess(Pool):
-    """No workers: a task is done when it is submitted. The same code, to debug."""
+    """No workers: a task is done when it is submitted. The same code, to debug.
+
+    Ctrl-C, and SIGTERM where it means the same, ask a task and those after it to stop.
+    A second Ctrl-C ends the task at once.
+    """
 
     n_workers = 1
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
 
     def submit(self, task: Callable[..., Any], *args: Any) -> Future[Any]:
         """Do the task."""
         future: Future[Any] = Future()
         try:
-            future.set_result(task(*args))
+            with _asked_by_signals(self._event):
+                future.set_result(task(*args))
         except Exception as error:
             future.set_exception(error)
         return future
 
     def stop(self) -> None:
-        """Do nothing: no task is at work outside of `submit`."""
+        """Let tasks end as soon as they have begun; none is at work now."""
+        self._event.set()
 
     def kill(self) -> None:
-        """Do nothing, for the same reason."""
+        """Do nothing: no task is at work outside of `submit`."""
 
     def close(self) -> None:
         """Do nothing: there is no worker."""
+
+
+class _Worker(SpawnProcess):
+    """A worker process; it ignores SIGTERM, so that whoever ends it must kill it."""
+
+    def terminate(self) -> None:
+        self.kill()
+
+
+class _WorkerContext(SpawnContext):
+    """New processes, not forks: a fork inherits locks of torch's threads."""
+
+    Process: ClassVar[type[SpawnProcess]] = _Worker
 
 
 class Processes(Pool):
@@ -100,8 +152,7 @@ class Processes(Pool):
     def __init__(self, n_workers: int) -> None:
         check_count("jobs", n_workers, at_least=1)
         self.n_workers = n_workers
-        # Not forked: a fork inherits locks of torch's threads.
-        self._context = multiprocessing.get_context("spawn")
+        self._context = _WorkerContext()
         self._event = self._context.Event()
         self._executor = self._start()
         self._tasks: list[Future[Any]] = []
@@ -116,7 +167,7 @@ class Processes(Pool):
 
     def submit(self, task: Callable[..., Any], *args: Any) -> Future[Any]:
         """Hand a task to a worker; a broken pool is replaced first."""
-        with _deaf():
+        with _held_back():
             try:
                 inner = self._executor.submit(task, *args)
             except BrokenProcessPool:
@@ -148,6 +199,7 @@ class DaskCluster(Pool):
 
     The store and the data sets must be on a file system that they share; neither goes
     through the scheduler. A task whose worker dies is given to another by Dask itself.
+    Tasks that are asked to stop learn of it from the scheduler.
 
     Parameters
     ----------
@@ -159,18 +211,26 @@ class DaskCluster(Pool):
 
     def __init__(self, address: str | None = None, *, n_workers: int = 2) -> None:
         try:
-            from distributed import Client, KilledWorker, LocalCluster
+            from distributed import Client, Event, KilledWorker, LocalCluster
         except ModuleNotFoundError as error:
             raise InputError(
                 f"a Dask executor needs {error.name}: pip install 'histreg[dask]'"
             ) from error
         self._lost: type[BaseException] = KilledWorker
+        # That a scheduler is gone is told by `PoolLostError`, and by that alone.
+        self._logs = {name: logging.getLogger(name).level for name in DASK_LOGS}
+        for name in DASK_LOGS:
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         self._cluster = None
         if address is None:
             check_count("jobs", n_workers, at_least=1)
-            self._cluster = LocalCluster(
-                n_workers=n_workers, threads_per_worker=1, dashboard_address=None
-            )
+            with _held_back():
+                self._cluster = LocalCluster(
+                    n_workers=n_workers,
+                    threads_per_worker=1,
+                    dashboard_address=None,
+                    silence_logs=logging.ERROR,  # not how long workers take to end
+                )
             address = self._cluster.scheduler_address
         try:
             self._client = Client(address, timeout=DASK_PATIENCE, set_as_default=False)
@@ -178,29 +238,101 @@ class DaskCluster(Pool):
             raise InputError(
                 f"--executor must name a Dask scheduler, found none at {address}"
             ) from error
+        self._address = address
+        self._connection = self._client.scheduler_comm
         self._executor = self._client.get_executor(pure=False)
+        self._event = Event(f"histreg-stop-{uuid.uuid4()}", client=self._client)
 
     @property
     def n_workers(self) -> int:  # type: ignore[override]
         """As many as there are now; more may come."""
-        return max(1, sum(self._client.nthreads().values()))
+        return max(1, self._n_threads())
 
     def submit(self, task: Callable[..., Any], *args: Any) -> Future[Any]:
         """Hand a task to the scheduler."""
-        return _translated(self._executor.submit(task, *args), self._lost)
+        with self._connected():
+            inner = self._executor.submit(_stoppable, self._event.name, task, *args)
+        return _translated(inner, self._lost)
 
     def stop(self) -> None:
-        """Drop what has not begun; what has, goes on and is kept by its worker."""
-        self._executor.shutdown(wait=False, cancel_futures=True)
+        """Set the event that tasks ask for; those that wait for a worker are dropped.
+
+        What waits behind another task begins, and ends at once.
+        """
+        with self._connected():
+            self._event.set()
+        if not self._n_threads():
+            self.kill()
 
     def kill(self) -> None:
-        """Do nothing: what has begun is the scheduler's."""
+        """Drop all tasks. What has begun is its worker's, and stops as `stop` said."""
+        if self._client.scheduler_comm is self._connection:
+            self._executor.shutdown(wait=False)
 
     def close(self) -> None:
         """Leave the scheduler, or end the cluster that was started."""
         self._client.close()
+        for name, level in self._logs.items():
+            logging.getLogger(name).setLevel(level)
         if self._cluster is not None:
             self._cluster.close()
+
+    def _n_threads(self) -> int:
+        with self._connected():
+            return sum(self._client.nthreads().values())
+
+    def check(self) -> None:
+        """Raise `PoolLostError` if the connection was lost.
+
+        Even if there is another since: Dask forgets the tasks of a client that is gone,
+        and the futures of some are never settled.
+        """
+        with self._connected():
+            pass
+
+    @contextmanager
+    def _connected(self) -> Iterator[None]:
+        """Tell a scheduler that is gone in one sentence."""
+        try:
+            if self._client.scheduler_comm is not self._connection:
+                raise ConnectionError(f"the client is {self._client.status}")
+            yield
+        except OSError as error:
+            raise PoolLostError(
+                f"the Dask scheduler at {self._address} no longer answers; what was "
+                "finished is safe, and the same command goes on from there once a "
+                "scheduler is running"
+            ) from error
+
+
+class _SchedulerEvent:
+    """The event of a Dask pool in one of its workers, which asks now and then."""
+
+    def __init__(self, name: str) -> None:
+        from distributed import Event
+
+        self._event = Event(name)
+        self._asked, self._is_set = -ASK_EVERY_S, False
+
+    def is_set(self) -> bool:
+        """Return whether the pool is to stop, or its scheduler is gone."""
+        now = time.monotonic()
+        if not self._is_set and now - self._asked >= ASK_EVERY_S:
+            self._asked = now
+            try:
+                self._is_set = bool(self._event.is_set())
+            except Exception:  # whatever Dask meets when its scheduler is gone
+                self._is_set = True
+        return self._is_set
+
+
+def _stoppable(event: str, task: Callable[..., Any], *args: Any) -> Any:
+    """Do a task on a Dask worker."""
+    _task.stop = _SchedulerEvent(event)
+    try:
+        return task(*args)
+    finally:
+        _task.stop = None
 
 
 def pool_of(executor: str | None, jobs: int) -> Pool:
@@ -250,26 +382,67 @@ def _translated(inner: Future[Any], lost: type[BaseException]) -> Future[Any]:
 
 
 @contextmanager
-def _deaf() -> Iterator[None]:
-    """Ignore Ctrl-C for a moment: processes that are started inherit it.
+def _asked_by_signals(event: threading.Event) -> Iterator[None]:
+    """Let signals that would interrupt this thread's task set its event instead.
 
-    Only a main thread may; elsewhere a worker is deaf once it has begun.
+    A second Ctrl-C does what the first would have done. A second SIGTERM does not:
+    batch schedulers, and ``timeout``, send it more than once.
     """
-    if threading.current_thread() is not threading.main_thread():
+    is_main = threading.current_thread() is threading.main_thread()
+    before = {number: signal.getsignal(number) for number in SIGNALS if is_main}
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        interrupt = before[signal.Signals(number)]
+        if number == signal.SIGINT and event.is_set() and callable(interrupt):
+            interrupt(number, frame)
+        event.set()
+
+    # Those that are ignored, or end the process, go on doing so.
+    taken = {number: handler for number, handler in before.items() if callable(handler)}
+    _task.stop = event
+    try:
+        for number in taken:
+            signal.signal(number, ask)
         yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    finally:
+        for number, handler in taken.items():
+            signal.signal(number, handler)
+        _task.stop = None
+
+
+@contextmanager
+def _held_back() -> Iterator[None]:
+    """Hold Ctrl-C and SIGTERM back for a moment, in which processes are started.
+
+    Processes inherit which signals are blocked, so they are never without protection.
+    Blocking is not enough for this process, where another thread may get the signal;
+    only a main thread may do more.
+    """
+    # Else it is started in the block, and unblocks the signals when it has.
+    resource_tracker.ensure_running()
+    came: list[int] = []
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        before = {number: signal.getsignal(number) for number in SIGNALS}
+        for number in before:
+            signal.signal(number, lambda number, _: came.append(number))
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for each in dict.fromkeys(came):
+            signal.raise_signal(each)
 
 
 def _become_worker(event: Any, parent: int) -> None:
-    """Prepare a worker: Ctrl-C is its parent's business, and it does not outlive it."""
-    global _stop
-    _stop = event
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Prepare a worker: signals are for its parent, which it does not outlive."""
+    _task.stop = event
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
 
     def watch() -> None:
         while os.getppid() == parent:

@@ -27,9 +27,9 @@ from histreg.study.network_runs import (
     spread_scores,
     under,
 )
-from histreg.study.runs import Outcome, Workplace
+from histreg.study.runs import Outcome, Workplace, check_parts
 from histreg.study.streams import seed_of
-from histreg.study.trainer import Checkpoint
+from histreg.study.trainer import Checkpoint, check_like
 from histreg.study.windows import Windows, windows_of
 
 S_A_WINDOW = {"Linear": 7.2e-5, "LSTM": 8e-3, "GRU": 8e-3, "Transformer": 1.8e-2}
@@ -251,7 +251,7 @@ class ForecastTraining(NetworkTraining):
         self.best_epoch, self.best_loss = 0, math.inf
         self.best = copy.deepcopy(self.network.state_dict())
         self.curves: dict[str, list[float]] = {"train loss": [], "validation loss": []}
-        self.restore()
+        self.restore(run.epochs)
 
     def run_all(self, workplace: Workplace) -> int | None:
         """Train to the end, and put the best weights back.
@@ -357,7 +357,15 @@ class ForecastTraining(NetworkTraining):
 
     def take(self, tensors: dict[str, Tensor], notes: dict[str, Any]) -> None:
         """Go on from what `notes` told."""
-        self.best = under("best", tensors)
+        number = (float, int)
+        check_parts(notes, {"total": number, "best_epoch": int, "curves": dict})
+        check_parts(notes["curves"], dict.fromkeys(self.curves, list))
+        if notes["best_epoch"]:
+            check_parts(notes, {"best_loss": number})
+        best = under("best", tensors)
+        for name, weight in self.best.items():
+            check_like(name, best[name], weight)
+        self.best = best
         self.total, self.curves = notes["total"], notes["curves"]
         self.best_epoch = notes["best_epoch"]
         self.best_loss = math.inf if not self.best_epoch else notes["best_loss"]

@@ -14,9 +14,9 @@ from torch import Tensor, nn
 from histreg import metrics
 from histreg.distribution import Histogram
 from histreg.study.methods import method_of
-from histreg.study.runs import Outcome, Run, Workplace
+from histreg.study.runs import Outcome, Run, Workplace, check_parts
 from histreg.study.streams import stream
-from histreg.study.trainer import Checkpoint
+from histreg.study.trainer import Checkpoint, check_like, restoring
 
 COVERAGES = (0.8, 0.9)
 
@@ -166,12 +166,22 @@ class NetworkTraining(ABC):
             {k: v.contiguous() for k, v in tensors.items()}, {**where, **notes}
         )
 
-    def restore(self) -> None:
-        """Go on from the checkpoint, if there is one."""
+    def restore(self, epochs: int) -> None:
+        """Go on from the checkpoint, if there is one, of a training of these epochs."""
         found = None if self.checkpoint is None else self.checkpoint.load()
-        if found is None:
-            return
-        tensors, notes = found
+        if self.checkpoint is not None and found is not None:
+            with restoring(self.checkpoint):
+                self._restore(*found, epochs)
+
+    def _restore(
+        self, tensors: dict[str, Tensor], notes: dict[str, Any], epochs: int
+    ) -> None:
+        check_parts(notes, {"epoch": int, "batch": int})
+        # One more than there are: a network that is being judged.
+        if not 1 <= notes["epoch"] <= epochs + 1 or notes["batch"] < 0:
+            raise ValueError(
+                f"batch {notes['batch']} of epoch {notes['epoch']}, of {epochs}"
+            )
         self.network.load_state_dict(under("now", tensors))
         weights = list(self.network.parameters())
         by_weight: dict[int, dict[str, Tensor]] = {}
@@ -179,9 +189,15 @@ class NetworkTraining(ABC):
             i, _, key = name.partition(".")
             like = weights[int(i)].detach()
             # In the layout of the weights, which a file does not keep.
-            if value.shape == like.shape:
+            if key != "step":
+                check_like(name, value, like)
                 value = torch.empty_like(like).copy_(value)
             by_weight.setdefault(int(i), {})[key] = value
+        moments = {"step", "exp_avg", "exp_avg_sq"}
+        if set(by_weight) != set(range(len(weights))) or any(
+            set(state) != moments for state in by_weight.values()
+        ):
+            raise ValueError("the state of the optimizer is not that of all weights")
         state = self.optimizer.state_dict()
         self.optimizer.load_state_dict({**state, "state": by_weight})
         self.epoch, self.batch = notes["epoch"] - 1, notes["batch"]

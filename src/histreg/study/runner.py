@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import time
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -19,7 +20,8 @@ from histreg.errors import InputError
 from histreg.study.environment import environment
 from histreg.study.executors import Pool, WorkerLostError, is_stopping
 from histreg.study.runs import Record, Run
-from histreg.study.store import DiskFullError, Store
+from histreg.study.store import DamageWarning, DiskFullError, Store
+from histreg.study.trainer import CheckpointError
 
 CHECKPOINT_EVERY_S = 60.0
 REPORT_EVERY_S = 0.5
@@ -40,6 +42,8 @@ class Done:
     finished: tuple[str, ...] = ()  # keys
     failed: tuple[str, ...] = ()
     stopped: bool = False
+    damages: tuple[str, ...] = ()
+    """What was set aside because it is damaged, so that its run has to begin anew."""
 
 
 @dataclass
@@ -75,7 +79,7 @@ def plan(runs: Iterable[Run], store: Store) -> list[Stack]:
     first. The longest of the others come first, so that no core idles at the end.
     """
     missing = [run for run in runs if not store.has(run)]
-    epochs = {run: store.checkpoint(run).epoch for run in missing}
+    epochs = {run: store.epoch(run) for run in missing}
 
     def company(run: Run) -> tuple[str, int]:
         return repr(run.stack), epochs[run]
@@ -166,6 +170,9 @@ def work(
                 store.save(Record(run, outcome, where, kept.spent_s, finished))
         except StoppedError:
             return Done(stopped=True)
+        except CheckpointError:
+            damages = (kept.damage for kept in workplace.checkpoints)
+            return Done(damages=tuple(filter(None, damages)))
         except DiskFullError:
             raise
         except Exception as error:
@@ -216,7 +223,8 @@ def run(
     shift.situation.n_runs = len(todo)
     while todo and not shift.summary.stopped:
         shift.work_on(plan(todo, store))
-        # What another process held and gave up without a record is ours after all.
+        # What another process held and gave up without a record is ours after all,
+        # and what had a checkpoint that did not fit begins anew, in other company.
         todo = [
             run
             for run in todo
@@ -261,10 +269,13 @@ class _Shift:
         self.situation.total_s += sum(map(expected_s, self.waiting))
         try:
             while self.waiting or self.suspects or self.at_work:
+                if self.summary.stopped:  # by a worker that was asked to
+                    raise KeyboardInterrupt
                 self._submit()
                 ready, _ = wait(
                     self.at_work, timeout=REPORT_EVERY_S, return_when=FIRST_COMPLETED
                 )
+                self.pool.check()
                 for future in ready:
                     self._settle(future)
                 self._tell()
@@ -272,7 +283,8 @@ class _Shift:
             self.summary.stopped = True
             self.pool.stop()
             try:
-                wait(self.at_work)
+                while wait(self.at_work, timeout=REPORT_EVERY_S).not_done:
+                    self.pool.check()
             except KeyboardInterrupt:  # twice: at once, then
                 self.pool.kill()
                 return
@@ -310,6 +322,12 @@ class _Shift:
         self.summary.finished += len(done.finished)
         self.summary.failed += len(done.failed)
         self.summary.stopped |= done.stopped
+        for damage in done.damages:
+            warnings.warn(
+                f"{damage}, so it was renamed and the run begins anew",
+                DamageWarning,
+                stacklevel=2,
+            )
 
     def _tell(self) -> None:
         if self.on_change is None:

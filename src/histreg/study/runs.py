@@ -16,6 +16,10 @@ from histreg.study.trainer import Checkpoint
 FORMAT = 1  # of a record; a reader refuses what is newer
 
 
+class DamagedError(ValueError):
+    """What was read from disk is not what was written there; the message says why."""
+
+
 class Workplace(Protocol):
     """What a computation may use of the world."""
 
@@ -180,12 +184,21 @@ class Record:
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any], run: Run) -> Record:
-        """Return the record of a run that is known."""
+        """Return the record of a run that is known.
+
+        Raises
+        ------
+        DamagedError
+            If it is no record, or one of another run.
+        """
+        check_record(found)
         if found.get("format", 0) > FORMAT:
             raise InputError(
                 f"the record of {run.label} must be of format {FORMAT} or older, got "
                 f"{found['format']}: it was written by a newer histreg"
             )
+        if found["key"] != run.key:
+            raise DamagedError(f"its key is {found['key']} instead of {run.key}")
         outcome = Outcome(
             found["metrics"],
             found["curves"],
@@ -195,3 +208,51 @@ class Record:
         return cls(
             run, outcome, found["environment"], found["elapsed_s"], found["finished"]
         )
+
+
+def check_record(found: Any) -> None:
+    """Raise `DamagedError` unless this is a record, of whatever run.
+
+    Of a newer format, whose parts are not known, only the key is checked.
+    """
+    check_parts(found, {"format": (int, NONE), "key": str})
+    if (found.get("format") or 0) > FORMAT:
+        return
+    check_parts(
+        found,
+        {
+            "run": dict,
+            "metrics": dict,
+            "curves": dict,
+            "diverged_at": (int, NONE),
+            "data_sha256": (str, NONE),  # the first records had none
+            "environment": dict,
+            "elapsed_s": (float, int),
+            "finished": str,
+        },
+    )
+    check_parts(found["metrics"], dict.fromkeys(found["metrics"], (float, int)))
+
+
+NONE = type(None)  # of a part that may be absent
+
+
+def check_parts(
+    found: Any, expected: Mapping[str, type[Any] | tuple[type[Any], ...]]
+) -> None:
+    """Raise `DamagedError` unless a JSON object has these parts, of these types."""
+    if not isinstance(found, dict):
+        raise DamagedError(f"it is no JSON object but {_shown(found)}")
+    for name, types in expected.items():
+        value = found.get(name)
+        if name not in found and not isinstance(None, types):
+            raise DamagedError(f"it has no {name!r}")
+        # JSON's true is no number, though Python's is.
+        if isinstance(value, bool) or not isinstance(value, types):
+            raise DamagedError(f"its {name!r} cannot be {_shown(value)}")
+
+
+def _shown(value: object) -> str:
+    """Return a value in a few characters."""
+    text = json.dumps(value)
+    return text if len(text) <= 40 else f"{text[:40]}..."

@@ -8,10 +8,16 @@ A store is a folder::
     claims/<key>.lock                        held while a run is being computed
     progress/<stack>.json                    how far a stack is
     checkpoints/<key>.safetensors            a network in training
+    <any of these>.damaged                   set aside, for a person to look at
 
 Claims are locks of the operating system, so a process that is killed gives them up.
 What it told of its progress stays, but means nothing without a claim. Several
 processes, or machines with a common file system, may work on one store.
+
+What is damaged counts as absent, and a `DamageWarning` names it. Reading changes
+nothing on disk. Who claims a run renames its damaged files to ``NAME.damaged`` before
+it is computed again; `Store.collect` moves damaged lines to ``NAME.jsonl.damaged``.
+Progress is different: it holds no result, and the next report replaces it.
 """
 
 from __future__ import annotations
@@ -24,10 +30,12 @@ import os
 import socket
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +44,15 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from histreg.errors import InputError
-from histreg.files import whole
-from histreg.study.runs import Record, Run
+from histreg.errors import InputError, WriteError
+from histreg.files import CANNOT_WRITE, whole
+from histreg.study.runs import (
+    DamagedError,
+    Record,
+    Run,
+    check_parts,
+    check_record,
+)
 
 CHECKPOINT_FORMAT = 2
 """Of what networks in training keep; others are not gone on from, but begun anew."""
@@ -48,6 +62,10 @@ GLANCE_S = 0.2  # far longer than it takes to see whether a lock is free
 
 class DiskFullError(InputError, OSError):
     """There is no room for a record."""
+
+
+class DamageWarning(UserWarning):
+    """A file of a store, or a line of one, is not what was written."""
 
 
 @dataclass(frozen=True)
@@ -80,26 +98,25 @@ class Store:
         if self.root.exists() and not self.root.is_dir():
             raise InputError(f"the store must be a folder, got file {self.root}")
         self._collected: dict[str, dict[str, Any]] | None = None
+        self._named: set[Path] = set()  # of which a warning was given
 
     # Records
 
     def find(self, run: Run) -> Record | None:
-        """Return the record of a run, if it is there."""
-        path = self._record_path(run)
+        """Return the record of a run, if it is there and not damaged."""
         try:
-            found = json.loads(path.read_text())
-        except FileNotFoundError:
-            found = self._from_collected().get(run.key)
-        except json.JSONDecodeError as error:
-            raise InputError(
-                f"{path} must be a record, but it is damaged; delete it to compute "
-                "the run again"
-            ) from error
-        return None if found is None else Record.from_json(found, run)
+            found = self._record(run)
+        except DamagedError as damage:
+            self._name(self._record_path(run), damage)
+            found = None
+        if found is not None:
+            return found
+        line = self._from_collected().get(run.key)
+        return None if line is None else Record.from_json(line, run)
 
     def has(self, run: Run) -> bool:
-        """Return whether the record of a run is there, without reading it."""
-        return self._record_path(run).exists() or run.key in self._from_collected()
+        """Return whether the record of a run is there and not damaged."""
+        return self.find(run) is not None
 
     def records(self, runs: Iterable[Run]) -> list[Record]:
         """Return the records that are there."""
@@ -132,10 +149,14 @@ class Store:
             return State("done")
         if self.is_claimed(run):
             return State("running", self._progress_of(run))
-        failure = _read(self._failure_path(run))
-        if failure is not None:
-            return State("failed", failure["reason"])
-        epoch = self.checkpoint(run).epoch
+        try:
+            reason = self._failure(run)
+        except DamagedError as damage:
+            self._name(self._failure_path(run), damage)
+            reason = None
+        if reason is not None:
+            return State("failed", reason)
+        epoch = self.epoch(run)
         return State("missing", f"stopped after epoch {epoch}" if epoch else "")
 
     def collect(
@@ -144,17 +165,24 @@ class Store:
         """Write the records of these runs into one file, one a line.
 
         What the file has of other runs stays in it: a record is never thrown away.
+        Lines that are damaged go to ``NAME.jsonl.damaged``. Processes that collect
+        into one file do so one after another.
+
         Returns the file, in the store or in another folder, and how many of these
         runs are in it.
         """
         path = (into or self.root) / f"{name}.jsonl"
-        lines = _lines_of(path) if path.exists() else {}
-        found = {record.run.key: record.to_json() for record in self.records(runs)}
-        lines |= found
-        ordered = sorted(
-            lines.values(), key=lambda line: (json.dumps(line["run"]), line["key"])
-        )
-        self._write(path, "".join(f"{json.dumps(line)}\n" for line in ordered))
+        with _alone_at(path):
+            lines, damaged = _lines_of(path)
+            self._set_lines_aside(path, damaged)
+            self._collected = None  # to be read now that nobody writes
+            found = {record.run.key: record.to_json() for record in self.records(runs)}
+            lines |= found
+            ordered = sorted(
+                lines.values(),
+                key=lambda line: (json.dumps(line.get("run")), line["key"]),
+            )
+            self._write(path, "".join(f"{json.dumps(line)}\n" for line in ordered))
         return path, len(found)
 
     # Claims and progress
@@ -176,6 +204,7 @@ class Store:
                     if i == 0:
                         break
                     continue
+                self._set_damaged_aside(run)
                 # Another process may have finished it a moment ago.
                 if not self._record_path(run).exists():
                     mine.append(run)
@@ -204,7 +233,7 @@ class Store:
 
     def progress(self, stack: Sequence[Run]) -> float | None:
         """Return the share of a stack that was last reported, if any was."""
-        told = _read(self._progress_path(stack))
+        told = self._progress(self._progress_path(stack))
         return None if told is None else float(told["share"])
 
     def forget(self, stack: Sequence[Run]) -> None:
@@ -222,6 +251,88 @@ class Store:
         path = self.root / "checkpoints" / f"{run.key}.safetensors"
         return RunCheckpoint(path, **options)
 
+    def epoch(self, run: Run) -> int:
+        """Return the epochs of a run that are done; 0 if it has to begin anew."""
+        checkpoint = self.checkpoint(run)
+        try:
+            checkpoint.check()
+        except DamagedError as damage:
+            self._name(checkpoint.path, damage)
+        return checkpoint.epoch
+
+    # Damage
+
+    def _name(self, path: Path, damage: DamagedError, what_next: str = "") -> None:
+        """Warn of a damaged file, once."""
+        if path in self._named:
+            return
+        self._named.add(path)
+        what_next = what_next or (
+            f"the next `histreg study run` renames it to {path.name}.damaged and "
+            "computes the run again"
+        )
+        warnings.warn(
+            f"{path} is damaged ({damage}) and ignored; {what_next}",
+            DamageWarning,
+            stacklevel=3,
+        )
+
+    def _set_damaged_aside(self, run: Run) -> None:
+        """Rename what is damaged of a run that is claimed."""
+        checkpoint = self.checkpoint(run)
+        for path, read in (
+            (self._record_path(run), self._record),
+            (self._failure_path(run), self._failure),
+            (checkpoint.path, lambda _: checkpoint.check()),
+        ):
+            try:
+                read(run)
+            except DamagedError:
+                _set_aside(path)
+
+    def _set_lines_aside(self, path: Path, damaged: Sequence[_DamagedLine]) -> None:
+        """Add damaged lines of a collected file to those set aside before."""
+        if not damaged:
+            return
+        aside = path.with_name(f"{path.name}.damaged")
+        before = aside.read_bytes().splitlines() if aside.exists() else []
+        # A line may be there already: of a collection that was killed.
+        lines = dict.fromkeys([*before, *(line.content for line in damaged)])
+        with _room(aside), whole(aside) as partial:
+            partial.write_bytes(b"".join(line + b"\n" for line in lines))
+        self._name(
+            path, _damage_of(damaged), f"what is damaged was moved to {aside.name}"
+        )
+
+    # Files
+
+    def _record(self, run: Run) -> Record | None:
+        found = _read(self._record_path(run))
+        return None if found is None else Record.from_json(found.content, run)
+
+    def _failure(self, run: Run) -> str | None:
+        """Return why a run failed, if it did."""
+        found = _read(self._failure_path(run))
+        if found is None:
+            return None
+        check_parts(found.content, {"reason": str})
+        return str(found.content["reason"])
+
+    def _progress(self, path: Path) -> dict[str, Any] | None:
+        try:
+            found = _read(path)
+            if found is None:
+                return None
+            told: dict[str, Any] = found.content
+            number = (float, int)
+            check_parts(told, {"runs": list, "share": number, "when": number})
+            if not 0 <= told["share"] <= 1:
+                raise DamagedError(f"its 'share' cannot be {told['share']}")
+        except DamagedError as damage:
+            self._name(path, damage, "the next report of progress replaces it")
+            return None
+        return told
+
     # Paths
 
     def _record_path(self, run: Run) -> Path:
@@ -238,7 +349,7 @@ class Store:
 
     def _lock(self, run: Run) -> FileLock:
         path = self._lock_path(run)
-        with _room():
+        with _room(path):
             path.parent.mkdir(parents=True, exist_ok=True)
         return FileLock(path)
 
@@ -247,20 +358,24 @@ class Store:
         if self._collected is None:
             self._collected = {}
             for path in _shown_files(self.root, "*.jsonl"):
-                self._collected |= _lines_of(path)
+                lines, damaged = _lines_of(path)
+                self._collected |= lines
+                if damaged:
+                    next_ = "`histreg study run` computes the runs that it lacks again"
+                    self._name(path, _damage_of(damaged), next_)
         return self._collected
 
     def _progress_of(self, run: Run) -> str:
         """Return the share of a run that is claimed, by the newest that tells of it."""
         files = _shown_files(self.root / "progress", "*.json")
-        told = [each for each in map(_read, files) if each is not None]
+        told = [each for each in map(self._progress, files) if each is not None]
         shares = [
             (each["when"], each["share"]) for each in told if run.key in each["runs"]
         ]
         return f"{max(shares)[1]:.0%}" if shares else ""
 
     def _write(self, path: Path, text: str) -> None:
-        with _room():
+        with _room(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             with whole(path) as partial:
                 partial.write_text(text)
@@ -292,6 +407,7 @@ class RunCheckpoint:
         self.share = share
         self.started = self.saved = time.monotonic()
         self.spent_before_s = 0.0
+        self.damage = ""  # why it was rejected, if it was
 
     @property
     def spent_s(self) -> float:
@@ -301,21 +417,33 @@ class RunCheckpoint:
     @property
     def epoch(self) -> int:
         """The epochs that are done; 0 if there is no checkpoint to go on from."""
-        found = self._notes()
-        return 0 if found is None else int(found["epoch"])
+        notes = self._notes()
+        return 0 if notes is None else int(notes["epoch"])
+
+    def check(self) -> None:
+        """Raise `DamagedError` if there is a checkpoint that cannot be read."""
+        self._read()
 
     def load(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
         """Return tensors and notes; None if there is no checkpoint to go on from.
 
-        One that is not whole is none, nor is one of another `CHECKPOINT_FORMAT`.
+        One that is damaged is none, nor is one of another `CHECKPOINT_FORMAT`.
         """
         notes = self._notes()
         if notes is None:
             return None
+        try:
+            with safe_open(self.path, "pt") as file:
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        except (OSError, SafetensorError):
+            return None
         self.spent_before_s = notes.pop("spent_s")
-        with safe_open(self.path, "pt") as file:
-            names = file.keys()
-            return {name: file.get_tensor(name) for name in names}, notes
+        return tensors, notes
+
+    def reject(self, why: Exception) -> None:
+        """Set the checkpoint aside: it does not fit the run that it is of."""
+        self.damage = f"{self.path} does not fit its run ({_reason(why)})"
+        _set_aside(self.path)
 
     def is_due(self) -> bool:
         """Return whether it is time to save."""
@@ -326,21 +454,39 @@ class RunCheckpoint:
         text = json.dumps(
             {"spent_s": self.spent_s, "format": CHECKPOINT_FORMAT, **notes}
         )
-        with _room():
+        with _room(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with whole(self.path) as partial:
                 save_file(tensors, partial, metadata={"notes": text})
         self.saved = time.monotonic()
 
     def _notes(self) -> dict[str, Any] | None:
+        try:
+            return self._read()
+        except DamagedError:
+            return None
+
+    def _read(self) -> dict[str, Any] | None:
+        """Return the notes; None if there are none, or of another format."""
         if not self.path.exists():
             return None
         try:
             with safe_open(self.path, "pt") as file:
-                notes = dict(json.loads(file.metadata()["notes"]))
-        except (FileNotFoundError, SafetensorError):
+                metadata = file.metadata()
+        except FileNotFoundError:
             return None
-        return notes if notes.pop("format", None) == CHECKPOINT_FORMAT else None
+        except (OSError, SafetensorError) as error:
+            raise DamagedError(_reason(error)) from error
+        notes = _parsed((metadata or {}).get("notes", "null"))
+        check_parts(notes, {"format": int})
+        if notes.pop("format") != CHECKPOINT_FORMAT:
+            return None
+        check_parts(notes, {"epoch": int, "spent_s": (float, int)})
+        if notes["epoch"] < 1:
+            raise DamagedError(f"its 'epoch' cannot be {notes['epoch']}")
+        if not 0 <= notes["spent_s"] < math.inf:
+            raise DamagedError(f"its 'spent_s' cannot be {notes['spent_s']}")
+        return dict(notes)
 
 
 def stack_key(runs: Sequence[Run]) -> str:
@@ -349,26 +495,99 @@ def stack_key(runs: Sequence[Run]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _lines_of(path: Path) -> dict[str, dict[str, Any]]:
-    """Return the records of a collected file by key."""
-    found = {}
-    for number, line in enumerate(path.read_text().splitlines(), 1):
-        try:
-            record = json.loads(line)
-            found[record["key"]] = record
-        except (json.JSONDecodeError, KeyError, TypeError) as error:
-            raise InputError(
-                f"{path} must have a record in every line, line {number} is none"
-            ) from error
-    return found
+@dataclass(frozen=True)
+class _DamagedLine:
+    """A line of a collected file that is no record."""
+
+    number: int
+    content: bytes
+    why: str
 
 
-def _read(path: Path) -> dict[str, Any] | None:
-    """Return what a file has, if it is there and whole."""
+def _lines_of(path: Path) -> tuple[dict[str, dict[str, Any]], list[_DamagedLine]]:
+    """Return the records of a collected file by key, and the lines that are none."""
+    records, damaged = {}, []
     try:
-        return dict(json.loads(path.read_text()))
-    except (FileNotFoundError, json.JSONDecodeError):
+        content = path.read_bytes()
+    except FileNotFoundError:
+        content = b""
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    for number, line in enumerate(content.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            record = _parsed(line)
+            check_record(record)
+            records[record["key"]] = record
+        except DamagedError as damage:
+            damaged.append(_DamagedLine(number, line, str(damage)))
+    return records, damaged
+
+
+def _damage_of(lines: Sequence[_DamagedLine]) -> DamagedError:
+    """Return which lines of a file are damaged, and why the first of them is."""
+    first = lines[0]
+    others = f" and {len(lines) - 1} more lines" if len(lines) > 1 else ""
+    return DamagedError(f"line {first.number}: {first.why}{others}")
+
+
+@dataclass(frozen=True)
+class _Read:
+    """What a file has, which may be null."""
+
+    content: Any
+
+
+def _read(path: Path) -> _Read | None:
+    """Return what a JSON file has, if it is there."""
+    try:
+        return _Read(_parsed(path.read_bytes()))
+    except FileNotFoundError:
         return None
+    except IsADirectoryError as error:
+        raise DamagedError("it is a folder") from error
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _parsed(text: str | bytes) -> Any:
+    """Return what a JSON text says."""
+    try:
+        return json.loads(text)
+    # No JSON, no text, numbers of thousands of digits; brackets without end.
+    except (ValueError, RecursionError) as error:
+        raise DamagedError("it is no JSON") from error
+
+
+def _reason(error: Exception) -> str:
+    """Return the message of an error in one line."""
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _set_aside(path: Path) -> None:
+    """Rename a file or folder to a name that none has yet."""
+    names = (f"{path.name}.damaged{n}" for n in chain([""], count(2)))
+    aside = next(p for p in map(path.with_name, names) if not p.exists())
+    with _room(path), suppress(FileNotFoundError):
+        path.rename(aside)
+
+
+@contextmanager
+def _alone_at(path: Path) -> Iterator[None]:
+    """Let no other process that asks for the same be at a file.
+
+    The lock lies beside the file, where processes of other stores, machines and users
+    find it, and is removed again: whoever waits for a lock that is removed meanwhile
+    tries anew, which filelock sees to.
+    """
+    lock = path.with_name(f".{path.name}.lock")
+    with ExitStack() as held:
+        with _room(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            held.enter_context(FileLock(lock))
+        held.callback(lock.unlink, missing_ok=True)  # while it is held
+        yield
 
 
 def _shown_files(folder: Path, pattern: str) -> list[Path]:
@@ -377,8 +596,8 @@ def _shown_files(folder: Path, pattern: str) -> list[Path]:
 
 
 @contextmanager
-def _room() -> Iterator[None]:
-    """Tell a full disk in one sentence."""
+def _room(path: Path) -> Iterator[None]:
+    """Tell a full disk, or a place that may not be written to, in one sentence."""
     try:
         yield
     except (OSError, SafetensorError) as error:
@@ -388,4 +607,8 @@ def _room() -> Iterator[None]:
                 "the disk of the store is full; what was finished is safe, and the "
                 "same command goes on from there once there is room"
             ) from error
+        if isinstance(error, WriteError):
+            raise
+        if isinstance(error, OSError) and error.errno in CANNOT_WRITE:
+            raise WriteError(f"{path} cannot be written: {error.strerror}") from error
         raise

@@ -31,6 +31,7 @@ from histreg.study.trainer import (
     Start,
     Training,
     common_epoch,
+    restoring,
     train,
 )
 
@@ -287,6 +288,11 @@ class _Learning:
         donors = list(dict.fromkeys(run.donor for run in runs if run.donor is not None))
         n_before = self.training.epochs if donors else 0
         total = n_before + self.training.epochs
+        for each in kept:
+            found = each.load()
+            if found is not None and found[1]["epoch"] >= total:
+                with restoring(each):
+                    raise ValueError(f"epoch {found[1]['epoch']} of {total}")
         stages = [_Stage([each], range(n_before + 1, total + 1)) for each in kept]
         bodies: dict[Method | None, Tensor | None] = {None: None}
         goes_on = common_epoch([stage.load() for stage in stages]) > 0
@@ -361,6 +367,11 @@ class _Stage:
         """Keep the same for all runs."""
         for each in self.kept:
             each.save(tensors, {**notes, "epoch": notes["epoch"] + self.n_before})
+
+    def reject(self, why: Exception) -> None:
+        """Forget what was saved for all runs."""
+        for each in self.kept:
+            each.reject(why)
 
 
 def corrupted(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, ClassVar, Literal, Protocol
@@ -108,6 +109,27 @@ class Checkpoint(Protocol):
     def save(self, tensors: dict[str, Tensor], notes: dict[str, Any]) -> None:
         """Keep tensors, and notes that JSON can hold."""
 
+    def reject(self, why: Exception) -> None:
+        """Forget what was saved: it does not fit."""
+
+
+class CheckpointError(Exception):
+    """A checkpoint did not fit its run. It was rejected, so the next try begins anew.
+
+    The model may be half restored, and must not be used.
+    """
+
+
+@contextmanager
+def restoring(checkpoint: Checkpoint) -> Iterator[None]:
+    """Reject a checkpoint from which a model cannot be restored."""
+    try:
+        yield
+    # What tensors and notes of other names, types or shapes lead to.
+    except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        checkpoint.reject(error)
+        raise CheckpointError(str(error)) from error
+
 
 @dataclass
 class Fit:
@@ -119,6 +141,20 @@ class Fit:
     """The epoch after which an output was not a finite number."""
     body: Tensor | None = None
     """The weights at the end, but for those of the head."""
+
+    def checked(self) -> Fit:
+        """Return it if its fields are of their types, as those from a file may not."""
+        if not isinstance(self.metrics, dict) or not isinstance(self.curves, dict):
+            raise TypeError("metrics and curves must be objects")
+        for value in self.metrics.values():
+            if type(value) not in (float, int):
+                raise TypeError(f"metrics must be numbers, got {value!r}")
+        for curve in self.curves.values():
+            if not isinstance(curve, list):
+                raise TypeError(f"curves must be lists, got {curve!r}")
+        if type(self.diverged_at) not in (int, type(None)):
+            raise TypeError(f"diverged_at must be an epoch, got {self.diverged_at!r}")
+        return self
 
 
 def train(
@@ -387,11 +423,18 @@ class _Stack:
         if not epoch:
             return 0
         vectors = self._vectors()
-        for i, (tensors, notes) in enumerate(each for each in found if each):
-            for name, each in vectors.items():
-                each.put(i, tensors[name])
-            self.fits[i] = Fit(**notes["fit"])
-            self.optimizer.state["n_steps"].copy_(tensors["n_steps"])
+        kept = [each for each in found if each is not None]
+        for i, (checkpoint, (tensors, notes)) in enumerate(
+            zip(checkpoints, kept, strict=True)
+        ):
+            with restoring(checkpoint):
+                for name, each in vectors.items():
+                    check_like(name, tensors[name], each.vector_of(i))
+                    each.put(i, tensors[name])
+                n_steps = self.optimizer.state["n_steps"]
+                check_like("n_steps", tensors["n_steps"], n_steps)
+                n_steps.copy_(tensors["n_steps"])
+                self.fits[i] = Fit(**notes["fit"]).checked()
         return epoch
 
     def _vectors(self) -> dict[str, Weights]:
@@ -402,6 +445,15 @@ class _Stack:
             "mean": Weights(shape, state["mean"]),
             "mean_square": Weights(shape, state["mean_square"]),
         }
+
+
+def check_like(name: str, given: Tensor, expected: Tensor) -> None:
+    """Raise a ValueError unless a tensor has the shape and type of another."""
+    if given.shape != expected.shape or given.dtype != expected.dtype:
+        raise ValueError(
+            f"{name} must be {expected.dtype} of shape {tuple(expected.shape)}, got "
+            f"{given.dtype} of shape {tuple(given.shape)}"
+        )
 
 
 def common_epoch(found: Sequence[Kept | None]) -> int:

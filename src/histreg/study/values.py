@@ -16,7 +16,7 @@ from histreg.study.datasets import game
 from histreg.study.methods import L1, L2, HLGauss
 from histreg.study.network_runs import NetworkRun, NetworkTraining, spread_scores
 from histreg.study.replays import replay_of
-from histreg.study.runs import Outcome, Workplace
+from histreg.study.runs import Outcome, Workplace, check_parts
 from histreg.study.states import TARGETS, Parts, parts_of
 from histreg.study.streams import stream
 from histreg.study.trainer import Checkpoint
@@ -168,7 +168,7 @@ class _Training(NetworkTraining):
         )
         self.total, self.n_batches = 0.0, 0  # of the losses of a point of the curve
         self.curve: list[float] = []
-        self.restore()
+        self.restore(run.epochs)
 
     def run_all(self, workplace: Workplace) -> int | None:
         """Train to the end; return the epoch in which the loss was not finite."""
@@ -227,5 +227,6 @@ class _Training(NetworkTraining):
 
     def take(self, tensors: dict[str, Tensor], notes: dict[str, Any]) -> None:  # noqa: ARG002
         """Go on from what `notes` told."""
+        check_parts(notes, {"total": (float, int), "n_batches": int, "curve": list})
         self.total, self.n_batches = notes["total"], notes["n_batches"]
         self.curve = notes["curve"]
