@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import random
 import sys
 
 import torch
@@ -16,7 +15,9 @@ def main() -> int:
     """Run the campaigns; return 1 if a promise was broken."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0)
-    parser.add_argument("--seed", type=int, default=random.SystemRandom().getrandbits(32))
+    parser.add_argument(
+        "--seed", type=int, default=random.SystemRandom().getrandbits(32)
+    )
     parser.add_argument("--only", choices=sorted(CAMPAIGNS), nargs="+")
     parser.add_argument("--repeat", metavar="SEED", help="one case, as it was printed")
     options = parser.parse_args()
@@ -41,7 +42,9 @@ def main() -> int:
 
 def _show(tally: Tally) -> None:
     if sys.stderr.isatty():
-        told = f"{tally.campaign.name}: {tally.n_tried} cases, {len(tally.broken)} broken"
+        told = (
+            f"{tally.campaign.name}: {tally.n_tried} cases, {len(tally.broken)} broken"
+        )
         print(f"\r{told:<78}", end="", file=sys.stderr, flush=True)
 
 

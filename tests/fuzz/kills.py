@@ -20,7 +20,7 @@ from tests.fuzz.commands import histreg, started
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 STUDY = [
     *("overall", "--datasets", "diabetes", "--methods", "l2,HL-Gauss"),
-    *("--seeds", "1", "--epochs", "30"),
+    *("--seeds", "1", "--epochs", "150"),
 ]
 LONGEST_S = 60.0
 

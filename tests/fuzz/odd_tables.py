@@ -9,6 +9,7 @@ import io
 import math
 import random
 import string
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -149,7 +150,7 @@ def _written(rng: random.Random, folder: Path) -> Path:
 
 def _typed(rng: random.Random, cells: Column) -> object:
     """Return a column of one of the types that Parquet has."""
-    numbers = [hash(cell) % 1000 / 7 for cell in cells]
+    numbers = [zlib.crc32(cell.encode()) % 1000 / 7 for cell in cells]
     times = [pd.Timestamp("2020-01-01") + pd.Timedelta(hours=x) for x in numbers]
     return rng.choice(
         [
