@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import secrets
 import sys
 
 import torch
@@ -15,9 +16,7 @@ def main() -> int:
     """Run the campaigns; return 1 if a promise was broken."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0)
-    parser.add_argument(
-        "--seed", type=int, default=random.SystemRandom().getrandbits(32)
-    )
+    parser.add_argument("--seed", type=int, default=secrets.randbits(32))
     parser.add_argument("--only", choices=sorted(CAMPAIGNS), nargs="+")
     parser.add_argument("--repeat", metavar="SEED", help="one case, as it was printed")
     options = parser.parse_args()
