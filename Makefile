@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo report docs test test-slow check lint types format bench bench-regressor bench-shapes bench-study bench-survival clean
+.PHONY: demo report docs test test-slow fuzz check lint types format bench bench-regressor bench-shapes bench-study bench-survival clean
 
 # The study in small: what needs no data, and the overall table on scikit-learn's
 # diabetes set. Tables are printed, figures written; all of it resumes.
@@ -42,6 +42,10 @@ test: $(INSTALLED)
 
 test-slow: $(INSTALLED)
 	$(BIN)/python -m pytest -q -m slow
+
+# Random hostile cases for ten minutes; the same cases again with ARGS="--seed N".
+fuzz: $(INSTALLED)
+	$(BIN)/python -m tests.fuzz $(ARGS)
 
 check: lint types test
 

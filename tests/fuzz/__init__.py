@@ -1,0 +1,1 @@
+"""Hostile tests from random cases: see `docs/reliability.md`, run by `make fuzz`."""
