@@ -335,7 +335,7 @@ class _Dates(NamedTuple):
 
 def _blocks(
     table: pd.DataFrame, names: Sequence[str]
-) -> Iterator[tuple[Sequence[str], pa.ChunkedArray]]:
+) -> Iterator[tuple[Sequence[str], pa.Array]]:
     """Yield names of columns and their text, one below the other, null where missing.
 
     Many columns are read at once: a call takes longer than a short column.
@@ -344,10 +344,10 @@ def _blocks(
     for start in range(0, len(names), n_at_once):
         block = names[start : start + n_at_once]
         chunks: list[pa.Array] = []
-        for _, column in table[block].items():
-            text = pa.array(column.array, type=pa.large_string(), from_pandas=True)
+        for name in block:
+            text = pa.array(table[name].array, pa.large_string(), from_pandas=True)
             chunks += text.chunks if isinstance(text, pa.ChunkedArray) else [text]
-        joined = pa.chunked_array(chunks)
+        joined = pa.concat_arrays(chunks)
         is_missing = pc.is_in(joined, value_set=pa.array(sorted(MISSING), joined.type))
         yield block, pc.if_else(is_missing, None, joined)
 
@@ -357,23 +357,25 @@ def _parsed(table: pd.DataFrame, names: Sequence[str]) -> Iterator[tuple[str, An
     n = len(table)
     for block, joined in _blocks(table, names):
         numbers = _floats(joined).reshape(-1, n)
-        gaps = joined.is_null().to_numpy().reshape(-1, n)
+        gaps = joined.is_null().to_numpy(zero_copy_only=False).reshape(-1, n)
         are_numbers = (gaps | ~np.isnan(numbers)).all(axis=1)
         for i, name in enumerate(block):
             yield name, numbers[i] if are_numbers[i] else _text(joined, i, n)
 
 
-def _floats(text: pa.ChunkedArray) -> NDArray[np.float64]:
+def _floats(text: pa.Array) -> NDArray[np.float64]:
     """Return the numbers that cells are in Python's spelling, NaN for others."""
     try:  # ten times as fast, and refuses all if one is no number
-        return text.cast(pa.float64()).to_numpy()
+        return text.cast(pa.float64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:
-        return pd.to_numeric(text.to_numpy(), errors="coerce").astype(np.float64)
+        return pd.to_numeric(
+            text.to_numpy(zero_copy_only=False), errors="coerce"
+        ).astype(np.float64)
 
 
-def _text(joined: pa.ChunkedArray, i: int, n: int) -> NDArray[np.object_]:
+def _text(joined: pa.Array, i: int, n: int) -> NDArray[np.object_]:
     """Return column i of a block, None where missing."""
-    return joined.slice(i * n, n).to_numpy()
+    return joined.slice(i * n, n).to_numpy(zero_copy_only=False)
 
 
 def _frame(
