@@ -166,9 +166,9 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     backbone : nn.Module, optional
         Another body: (n, d) float32 -> (n, h). It gets the scaled numbers, then labels
         as one-hot columns. A copy is trained, from the weights it has. Modules such as
-        ``nn.Dropout`` draw from torch's global generators, which are seeded for the time
-        of the fit and restored after it; such fits in several threads run one at a time,
-        and other threads should not draw from these generators meanwhile.
+        ``nn.Dropout`` draw from torch's global generators, which are seeded during the
+        fit and restored after it. Such fits in several threads run one at a time, and
+        other threads should not draw from these generators meanwhile.
     learning_rate_init : float
     weight_decay : float
         Of AdamW.
