@@ -357,6 +357,12 @@ def test_runs_that_fail_are_told_with_their_reason():
         (["run", "overall", "--epochs", "0"], "--epochs must be a whole number"),
         (["run", "bound", "--jobs", "-1"], "--jobs must be a whole number"),
         (["run", "bound", "--executor", "cloud"], "--executor must be processes,"),
+        (["run", "bound", "--executor", "dask://"], "dask or dask://host:port, got "),
+        (["run", "bound", "--executor", "dask://host"], "dask or dask://host:port, "),
+        (["table", "bound", "--out", "/dev/null"], "--out must be a file, got /dev"),
+        (["figure", "bound", "--out", "no/a.png"], "there is no folder no"),
+        (["status", "bound", "--store", "file"], "the store must be a folder, got"),
+        (["collect", "bound", "--out", "x" * 300], "File name too long"),
         (["run", "bound", "--import", "no_such_module"], "--import must name a module"),
         (["table", "sines", "--paired"], "--paired must be for one of"),
         (["table", "sines"], "the table sines must have records"),
@@ -520,7 +526,65 @@ def test_the_report_is_pages_of_the_records_that_are_there(place):
     assert f"{len(EXPERIMENTS) + 4} pages" in printed
     assert "site/index.html" in printed
     assert (place / "site" / "experiments" / "bound.html").is_file()
-    study("report", "--out", "site")  # in place of the first
+    printed = study("report", "--out", "site", code=2)
+    assert "site holds a report already; --overwrite replaces it" in printed
+    study("report", "--out", "site", "--overwrite")
+
+
+def test_a_report_never_replaces_the_store_that_it_is_made_of(place):
+    for record in RECORDS["bound"]:
+        Store("site/store").save(record)
+    study("report", "--out", "other", "--store", "site/store")
+    (place / "other" / "index.html").rename(place / "site" / "index.html")
+    printed = study(
+        *("report", "--out", "site", "--store", "site/store", "--overwrite"), code=2
+    )
+    assert "--out must not be a folder that holds the store site/store" in printed
+    assert len(list((place / "site" / "store").rglob("*.json"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("out", "arguments"),
+    [
+        ("t.md", ["table", "bound"]),
+        ("c.md", ["claims"]),
+        ("f.png", ["figure", "bound"]),
+        ("histreg-study/f.png", ["figure", "bound"]),
+    ],
+)
+def test_what_is_there_is_replaced_only_if_asked_for(place, out, arguments):
+    for record in RECORDS["bound"]:
+        Store("histreg-study").save(record)
+    (place / out).write_text("mine")
+    printed = study(*arguments, "--out", out, code=2)
+    assert printed == f"histreg: {out} exists already; --overwrite replaces it\n"
+    assert (place / out).read_text() == "mine"
+    study(*arguments, "--out", out, "--overwrite")
+    assert (place / out).read_bytes() != b"mine"
+
+
+@pytest.mark.parametrize("command", ["table bound", "claims"])
+def test_no_command_writes_over_records_or_modules(place, command, monkeypatch):
+    for record in RECORDS["bound"]:
+        Store("histreg-study").save(record)
+    study("collect", "bound")
+    (place / "harmless.py").write_text("")
+    monkeypatch.delitem(sys.modules, "harmless", raising=False)
+    monkeypatch.syspath_prepend(str(place))
+    (record,) = (place / "histreg-study" / "records").rglob("*.json")
+    (place / "linked").hardlink_to(record)
+    files = ("histreg-study/bound.jsonl", record, "linked", "harmless.py")
+    before = [(place / out).read_bytes() for out in files]
+    for out in files:
+        printed = study(
+            *(*command.split(), "--out", out, "--overwrite", "--import", "harmless"),
+            code=2,
+        )
+        assert "must not be a file that this command reads" in printed
+    assert [(place / out).read_bytes() for out in files] == before
+    # It would be read as records from then on.
+    printed = study(*command.split(), "--out", "histreg-study/new.jsonl", code=2)
+    assert "--out must not be named .jsonl, as records are" in printed
 
 
 def test_a_report_is_refused_in_one_sentence(place):

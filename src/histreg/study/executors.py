@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 import multiprocessing
 import os
+import re
 import signal
 import threading
 import time
@@ -234,7 +235,7 @@ class DaskCluster(Pool):
             address = self._cluster.scheduler_address
         try:
             self._client = Client(address, timeout=DASK_PATIENCE, set_as_default=False)
-        except (OSError, ValueError) as error:  # nobody there, or no address at all
+        except OSError as error:
             raise InputError(
                 f"--executor must name a Dask scheduler, found none at {address}"
             ) from error
@@ -350,7 +351,7 @@ def pool_of(executor: str | None, jobs: int) -> Pool:
         return InProcess()
     if executor == "dask":
         return DaskCluster(n_workers=jobs)
-    if executor is not None and executor.startswith("dask://"):
+    if executor is not None and re.fullmatch(r"dask://\S+:\d{1,5}", executor):
         return DaskCluster("tcp://" + executor.removeprefix("dask://"))
     raise InputError(
         "--executor must be processes, in-process, dask or dask://host:port, got "
