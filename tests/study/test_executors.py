@@ -112,20 +112,34 @@ def test_a_signal_that_is_held_back_comes_afterwards():
 
 
 def sleep_for_long(begun):
-    Path(begun).touch()
+    whole = Path(begun)
+    whole.with_suffix(".partial").write_text(str(os.getpid()))
+    whole.with_suffix(".partial").rename(whole)
     time.sleep(600)
+
+
+def is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def test_when_a_worker_dies_those_beside_it_are_ended_too(tmp_path):
     """They ignore SIGTERM, by which an executor ends them."""
     begun = tmp_path / "begun"
     with Processes(2) as pool:
+        # Both are there: the executor may not see one die that it has just started.
+        for ready in [pool.submit(double, 21) for _ in range(2)]:
+            ready.result(timeout=60)
         sleeping = pool.submit(sleep_for_long, str(begun))
         wait_until(begun.exists)
         with pytest.raises(WorkerLostError):
             pool.submit(vanish).result(timeout=60)
         with pytest.raises(WorkerLostError):
             sleeping.result(timeout=60)
+        wait_until(lambda: not is_alive(int(begun.read_text())))
         assert pool.submit(double, 21).result(timeout=60) == 42
 
 
