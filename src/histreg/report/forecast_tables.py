@@ -115,7 +115,7 @@ def _cells(setting: ForecastSetting, *, has_paper: bool) -> list[str]:
 def _in_paper(setting: ForecastSetting, metric: str) -> Estimate | None:
     """Return the paper's number of the same thing, if it has one."""
     run = setting.run
-    if run.changes:
+    if not run.is_of_paper:
         return None
     return published_forecast(run.dataset, run.architecture, run.method.name, metric)
 

@@ -69,6 +69,117 @@ class Transformer(nn.Module):
         return self.blocks(self.embedding(x) + self.places).mean(dim=1)
 
 
+class PerStep(nn.Module):
+    """A map of its own for each step, from its projected value to its outputs.
+
+    Parameters
+    ----------
+    n_steps, n_outputs : int
+    """
+
+    def __init__(self, n_steps: int, n_outputs: int) -> None:
+        super().__init__()
+        # As nn.Linear(1, n_outputs) begins, for each step.
+        self.weight = nn.Parameter(torch.empty(n_steps, n_outputs).uniform_(-1, 1))
+        self.bias = nn.Parameter(torch.empty(n_steps, n_outputs).uniform_(-1, 1))
+
+    def forward(self, projected: Tensor) -> Tensor:
+        """Return (b, n_steps) -> (b, n_steps, n_outputs)."""
+        return projected.unsqueeze(-1) * self.weight + self.bias
+
+
+class Shared(nn.Module):
+    """One map from the projected value of a step to its outputs, for all steps.
+
+    Parameters
+    ----------
+    n_steps, n_outputs : int
+    """
+
+    def __init__(self, n_steps: int, n_outputs: int) -> None:  # noqa: ARG002
+        super().__init__()
+        self.linear = nn.Linear(1, n_outputs)
+
+    def forward(self, projected: Tensor) -> Tensor:
+        """Return (b, n_steps) -> (b, n_steps, n_outputs)."""
+        outputs: Tensor = self.linear(projected.unsqueeze(-1))
+        return outputs
+
+
+class Dense(nn.Module):
+    """One layer from the projected values of all steps to the outputs of all.
+
+    Parameters
+    ----------
+    n_steps, n_outputs : int
+    """
+
+    def __init__(self, n_steps: int, n_outputs: int) -> None:
+        super().__init__()
+        self.shape = (n_steps, n_outputs)
+        self.linear = nn.Linear(n_steps, n_steps * n_outputs)
+
+    def forward(self, projected: Tensor) -> Tensor:
+        """Return (b, n_steps) -> (b, n_steps, n_outputs)."""
+        outputs: Tensor = self.linear(projected)
+        return outputs.unflatten(-1, self.shape)
+
+
+HEADS_AFTER_PROJECTION: dict[str, Callable[[int, int], nn.Module]] = {
+    "per-step": PerStep,
+    "shared": Shared,
+    "dense": Dense,
+}
+"""From the number of steps and of outputs a step to a head on projected values."""
+
+
+def projected_head(
+    kind: str, n_features: int, n_steps: int, n_outputs: int
+) -> nn.Module:
+    """Return a projection to the prediction length and a head on it, one after other.
+
+    The paper: a base model ends in "a linear projection mapping to the prediction
+    length", and "generates a feature vector that is then either passed to a regression
+    head or to HL-Gauss head". It does not say which head that is.
+    """
+    return nn.Sequential(
+        nn.Linear(n_features, n_steps), HEADS_AFTER_PROJECTION[kind](n_steps, n_outputs)
+    )
+
+
+@torch.no_grad()
+def start_as_keras(network: nn.Module) -> None:
+    """Draw the first weights as Keras does by default.
+
+    Kernels are uniform by Glorot and Bengio (2010), those within a recurrent layer
+    orthogonal; biases are zero, but for the forget gates of an LSTM, which have one.
+    """
+    for module in network.modules():
+        if isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+            nn.init.zeros_(module.bias)
+        elif isinstance(module, PerStep):
+            bound = math.sqrt(6 / (1 + module.weight.shape[1]))
+            module.weight.uniform_(-bound, bound)
+            nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.MultiheadAttention):
+            # Keras draws the kernels of queries, keys and values one by one.
+            for kernel in module.in_proj_weight.chunk(3):
+                nn.init.xavier_uniform_(kernel)
+            nn.init.zeros_(module.in_proj_bias)
+        elif isinstance(module, nn.LSTM | nn.GRU):
+            for name, weights in module.named_parameters():
+                if name.startswith("weight_ih"):
+                    nn.init.xavier_uniform_(weights)
+                elif name.startswith("weight_hh"):
+                    nn.init.orthogonal_(weights)
+                else:
+                    nn.init.zeros_(weights)
+            if isinstance(module, nn.LSTM):  # gates in order: in, forget, cell, out
+                width = module.hidden_size
+                module.bias_ih_l0[width : 2 * width] = 1
+
+
 def _places(n: int) -> Tensor:  # (n, MODEL)
     """Return sines and cosines of the place, of falling frequencies."""
     place = torch.arange(n)[:, None]
