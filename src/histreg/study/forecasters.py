@@ -1,4 +1,4 @@
-"""Forecasters: sequences in, features out, with a head for numbers or histograms."""
+"""Forecasters: bodies, from sequences to features, and heads after a projection."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ HEADS_AFTER_PROJECTION: dict[str, Callable[[int, int], nn.Module]] = {
 def projected_head(
     kind: str, n_features: int, n_steps: int, n_outputs: int
 ) -> nn.Module:
-    """Return a projection to the prediction length and a head on it, one after other.
+    """Return a projection to the prediction length, followed by a head on it.
 
     The paper: a base model ends in "a linear projection mapping to the prediction
     length", and "generates a feature vector that is then either passed to a regression
@@ -154,30 +154,39 @@ def start_as_keras(network: nn.Module) -> None:
     Kernels are uniform by Glorot and Bengio (2010), those within a recurrent layer
     orthogonal; biases are zero, but for the forget gates of an LSTM, which have one.
     """
-    for module in network.modules():
-        if isinstance(module, nn.Linear):
-            nn.init.xavier_uniform_(module.weight)
-            nn.init.zeros_(module.bias)
-        elif isinstance(module, PerStep):
-            bound = math.sqrt(6 / (1 + module.weight.shape[1]))
-            module.weight.uniform_(-bound, bound)
-            nn.init.zeros_(module.bias)
-        elif isinstance(module, nn.MultiheadAttention):
-            # Keras draws the kernels of queries, keys and values one by one.
-            for kernel in module.in_proj_weight.chunk(3):
-                nn.init.xavier_uniform_(kernel)
-            nn.init.zeros_(module.in_proj_bias)
-        elif isinstance(module, nn.LSTM | nn.GRU):
-            for name, weights in module.named_parameters():
-                if name.startswith("weight_ih"):
-                    nn.init.xavier_uniform_(weights)
-                elif name.startswith("weight_hh"):
-                    nn.init.orthogonal_(weights)
-                else:
-                    nn.init.zeros_(weights)
-            if isinstance(module, nn.LSTM):  # gates in order: in, forget, cell, out
-                width = module.hidden_size
-                module.bias_ih_l0[width : 2 * width] = 1
+    if isinstance(network, nn.Linear):
+        _draw_by_glorot(network.weight, network.in_features, network.out_features)
+        nn.init.zeros_(network.bias)
+    elif isinstance(network, PerStep):
+        _draw_by_glorot(network.weight, 1, network.weight.shape[1])
+        nn.init.zeros_(network.bias)
+    elif isinstance(network, nn.MultiheadAttention):
+        # Keras 3 takes the kernels of attention, (model, heads, width) and (heads,
+        # width, model), for those of convolutions: the first axis multiplies both fans.
+        model, heads, width = network.embed_dim, network.num_heads, network.head_dim
+        _draw_by_glorot(network.in_proj_weight, model * heads, model * width)
+        _draw_by_glorot(network.out_proj.weight, heads * width, heads * model)
+        nn.init.zeros_(network.in_proj_bias)
+        nn.init.zeros_(network.out_proj.bias)
+    elif isinstance(network, nn.LSTM | nn.GRU):
+        for name, weights in network.named_parameters():
+            if name.startswith("weight_ih"):
+                _draw_by_glorot(weights, weights.shape[1], weights.shape[0])
+            elif name.startswith("weight_hh"):
+                nn.init.orthogonal_(weights)
+            else:
+                nn.init.zeros_(weights)
+        if isinstance(network, nn.LSTM):  # gates in order: in, forget, cell, out
+            width = network.hidden_size
+            network.bias_ih_l0[width : 2 * width] = 1
+    else:
+        for part in network.children():
+            start_as_keras(part)
+
+
+def _draw_by_glorot(kernel: Tensor, fan_in: int, fan_out: int) -> None:
+    bound = math.sqrt(6 / (fan_in + fan_out))
+    kernel.uniform_(-bound, bound)
 
 
 def _places(n: int) -> Tensor:  # (n, MODEL)

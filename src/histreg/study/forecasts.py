@@ -41,10 +41,15 @@ S_A_WINDOW = {"Linear": 8e-4, "LSTM": 9.5e-3, "GRU": 9.5e-3, "Transformer": 1.3e
 """Seconds of one busy core for one window of an epoch."""
 COUNTS = ("epochs", "patience", "batch_size", "n_inputs", "n_steps")
 RATES = ("learning_rate", "weight_decay")
-DIRECT, HEADS = "direct", ("direct", *HEADS_AFTER_PROJECTION)
+DIRECT = "direct"
+HEADS = (DIRECT, *HEADS_AFTER_PROJECTION)
 FIRST_WEIGHTS = {"pytorch": "PyTorch", "keras": "Keras"}
 CRITERIA = ("loss", "MSE")
-READING = {"head": "per-step", "first_weights": "keras", "validation": "MSE"}
+READING: Mapping[str, Any] = {
+    "head": "per-step",
+    "first_weights": "keras",
+    "validation": "MSE",
+}
 """How the paper's text is read where it leaves things open: see docs/forecasts.md."""
 QUANTILES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 N_SHOWN = 3  # windows whose forecasts are kept, of the first seed
@@ -140,8 +145,8 @@ class ForecastRun(NetworkRun):
         told = ["last value subtracted"] if self.subtracts_last else []
         words = (
             f"{self.head} head",
-            f"first weights of {FIRST_WEIGHTS[self.first_weights]}",
-            f"judged by {self.validation}",
+            f"{FIRST_WEIGHTS[self.first_weights]} weights",
+            f"stopped by {self.validation}",
         )
         is_usual = (getattr(self, name) == usual for name, usual in READING.items())
         told += [word for word, same in zip(words, is_usual, strict=True) if not same]
