@@ -1,9 +1,10 @@
-"""Tables of forecasts: each loss on each model, beside what learns nothing."""
+"""Tables of forecasts: each loss on each model, and each reading of the paper."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from histreg.report.error_tables import (
     FAR_APART,
@@ -15,7 +16,9 @@ from histreg.report.error_tables import (
 from histreg.report.printed import PrintedTable
 from histreg.study.catalogue import EXPERIMENTS
 from histreg.study.datasets import source
+from histreg.study.forecasts import CRITERIA
 from histreg.study.measurements import N_SEEN, Measurement
+from histreg.study.methods import L2
 from histreg.study.paper import published_forecast
 from histreg.study.runs import Record
 from histreg.study.statistics import Estimate, ForecastSetting, forecast_settings
@@ -49,6 +52,63 @@ def forecasts(name: str) -> Tables:
         ]
 
     return tables
+
+
+def readings(
+    records: Sequence[Record],
+    metrics: Sequence[str],  # noqa: ARG001
+) -> list[PrintedTable]:
+    """Return the errors of each reading below the paper's, the nearest first."""
+    settings = forecast_settings(records)
+    return [_readings_table(settings, metric) for metric in ERRORS]
+
+
+def _readings_table(settings: Sequence[ForecastSetting], metric: str) -> PrintedTable:
+    paper: dict[str, float] = {}
+    by_reading: dict[str, dict[str, float]] = {}
+    for setting in settings:
+        run, ours = setting.run, setting.estimates.get(metric)
+        theirs = _in_paper(setting, metric)
+        if theirs is None or ours is None:
+            continue
+        column = f"{run.dataset} {run.method.name}"
+        paper[column] = theirs.mean
+        # The loss of l2 is the squared error: one run stands for both criteria.
+        same = [replace(run, validation=each) for each in CRITERIA]
+        for each in same if isinstance(run.method, L2) else [run]:
+            words = ", ".join(each.reading.values())
+            by_reading.setdefault(words, {})[column] = ours.mean
+    shared = [c for c in paper if all(c in errors for errors in by_reading.values())]
+    distance = {
+        words: _distance([errors[c] / paper[c] for c in shared])
+        for words, errors in by_reading.items()
+    }
+    nearest = sorted(by_reading, key=lambda words: distance[words])
+    rows = [("the paper", *(f"{paper[c]:.4f}" for c in paper), "")] if paper else []
+    rows += [
+        (
+            words,
+            *(
+                f"{by_reading[words][c]:.4f}" if c in by_reading[words] else ""
+                for c in paper
+            ),
+            f"{100 * distance[words]:.1f} %" if shared else "",
+        )
+        for words in nearest
+    ]
+    counts = {each.estimates[metric].n for each in settings if metric in each.estimates}
+    notes = [
+        f"Mean over {seeds_of(counts)}, of standardised OT.",
+        "Distance from the paper: the mean of |log(ours / the paper's)| over the "
+        f"{len(shared)} columns that every reading has; the nearest reading is first.",
+        "The loss of l2 is the MSE: it is stopped alike by both.",
+    ]
+    title = f"{EXPERIMENTS['forecast-readings'].title}: {metric}"
+    return PrintedTable(title, ("reading", *paper, "distance"), rows, notes)
+
+
+def _distance(ratios: Sequence[float]) -> float:
+    return math.fsum(abs(math.log(each)) for each in ratios) / max(len(ratios), 1)
 
 
 def _table(

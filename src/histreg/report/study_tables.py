@@ -90,7 +90,7 @@ TABLES: dict[str, Tables] = {
     "sensitivity": error_tables.sensitivity,
     "rates": error_tables.rates,
     "forecasts": forecast_tables.forecasts("forecasts"),
-    "forecast-readings": forecast_tables.forecasts("forecast-readings"),
+    "forecast-readings": forecast_tables.readings,
     "forecasts-direct": forecast_tables.forecasts("forecasts-direct"),
     "forecasts-of-change": forecast_tables.forecasts("forecasts-of-change"),
     "replays": value_tables.replays,

@@ -435,7 +435,7 @@ EXPERIMENTS = {
             "Linear forecasts, by the reading of the text",
             "Tables 4 and 6, which leave it open",
             "Which head, first weights and validation give the paper's numbers?",
-            (*NAIVE_FORECASTS, *readings()),
+            readings(),
         ),
         Experiment(
             "forecasts-direct",

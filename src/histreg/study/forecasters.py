@@ -176,9 +176,8 @@ def start_as_keras(network: nn.Module) -> None:
                 nn.init.orthogonal_(weights)
             else:
                 nn.init.zeros_(weights)
-        if isinstance(network, nn.LSTM):  # gates in order: in, forget, cell, out
-            width = network.hidden_size
-            network.bias_ih_l0[width : 2 * width] = 1
+            if isinstance(network, nn.LSTM) and name.startswith("bias_ih"):
+                nn.init.ones_(weights.chunk(4)[1])  # in, forget, cell, out
     else:
         for part in network.children():
             start_as_keras(part)

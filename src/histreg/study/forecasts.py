@@ -140,17 +140,24 @@ class ForecastRun(NetworkRun):
         return not self.subtracts_last and not self.changed_numbers
 
     @property
+    def reading(self) -> dict[str, str]:
+        """How it reads what the paper leaves open, in words by field."""
+        return {
+            "head": f"{self.head} head",
+            "first_weights": f"{FIRST_WEIGHTS[self.first_weights]} weights",
+            "validation": f"stopped by {self.validation}",
+        }
+
+    @property
     def changes(self) -> list[str]:
         """What differs from the paper, as it is read here, in words."""
-        told = ["last value subtracted"] if self.subtracts_last else []
-        words = (
-            f"{self.head} head",
-            f"{FIRST_WEIGHTS[self.first_weights]} weights",
-            f"stopped by {self.validation}",
-        )
-        is_usual = (getattr(self, name) == usual for name, usual in READING.items())
-        told += [word for word, same in zip(words, is_usual, strict=True) if not same]
-        return told + self.changed_numbers
+        subtracted = ["last value subtracted"] if self.subtracts_last else []
+        otherwise = [
+            words
+            for name, words in self.reading.items()
+            if getattr(self, name) != READING[name]
+        ]
+        return subtracted + otherwise + self.changed_numbers
 
     @property
     def stack(self) -> tuple[object, ...]:
