@@ -159,9 +159,9 @@ def test_readings_have_a_row_each_and_a_mark_for_each_loss_and_criterion():
         "ETTh2, Linear",
     ]
     assert dots_of(first) == {
-        ("l2", "per-step, Keras"): 0.07,
-        ("HL-Gauss", "per-step, Keras"): 0.38,
-        ("HL-Gauss, stopped by loss", "per-step, Keras"): 0.27,
+        ("l2", "shared, Keras"): 0.07,
+        ("HL-Gauss", "shared, Keras"): 0.38,
+        ("HL-Gauss, stopped by loss", "shared, Keras"): 0.27,
         ("l2", "direct, PyTorch"): 0.06,
         ("HL-Gauss", "direct, PyTorch"): 0.33,
         ("HL-Gauss, stopped by loss", "direct, PyTorch"): 0.32,
@@ -187,7 +187,7 @@ def test_the_reading_that_is_used_is_bold():
         text.get_text(): text.get_fontweight() for text in first.get_yticklabels()
     }
     assert [name for name, weight in weights.items() if weight == "bold"] == [
-        "per-step, Keras"
+        "shared, Keras"
     ]
     assert len(weights) == 8
 

@@ -10,7 +10,7 @@ from tests.report.reading import one, rows
 from tests.study.made_up import forecast_records, naive_record
 
 OF_DIRECT = "direct head, PyTorch weights, stopped by loss"
-READ_AS = "per-step head, Keras weights"
+READ_AS = "shared head, Keras weights"
 
 
 def column(table, name, metric):

@@ -304,7 +304,7 @@ def test_bodies_and_projections_of_both_losses_start_alike(architecture, first_w
 
 def test_first_weights_of_keras_are_those_of_the_whole_network():
     rows = windows_of(MADE, MADE.load(), 8, 4)
-    run = run_of(HL, "LSTM", **READING)
+    run = run_of(HL, "LSTM", head="per-step", first_weights="keras")
     network = ForecastTraining(run, rows, None).network
     projection, head = network.head
     assert not projection.bias.any() and not head.bias.any()
@@ -375,7 +375,7 @@ def test_other_readings_are_told_by_what_they_have_instead():
         *("direct head", "PyTorch weights", "stopped by loss")
     ]
     usual = ForecastRun("ETTh1", "GRU", L2(), 3, **READING)
-    assert replace(usual, head="shared").changes == ["shared head"]
+    assert replace(usual, head="dense").changes == ["dense head"]
 
 
 @pytest.mark.parametrize(

@@ -358,7 +358,7 @@ def test_a_forecaster_is_found_by_its_own_protocol():
         *forecast_records("ETTh1", "GRU", L2(), [4.0], changes={"epochs": 2}),
         *forecast_records("ETTh1", "GRU", L2(), [5.0], changes=CHANGED),
         *forecast_records("ETTh1", "GRU", L2(), [5.5], changes=DIRECT),
-        *forecast_records("ETTh1", "GRU", L2(), [5.7], changes={"head": "shared"}),
+        *forecast_records("ETTh1", "GRU", L2(), [5.7], changes={"head": "dense"}),
         *forecast_records("ETTh1", "GRU", HLGauss(2.0), [6.0]),
         *forecast_records("ETTh2", "GRU", L2(), [7.0], own={"test MAE": [8.0]}),
     ]
