@@ -15,7 +15,7 @@ from histreg.report.error_tables import (
 )
 from histreg.report.printed import PrintedTable
 from histreg.study.catalogue import EXPERIMENTS
-from histreg.study.datasets import source
+from histreg.study.datasets import SERIES, source
 from histreg.study.forecasts import CRITERIA
 from histreg.study.measurements import N_SEEN, Measurement
 from histreg.study.methods import L2
@@ -78,6 +78,9 @@ def _readings_table(settings: Sequence[ForecastSetting], metric: str) -> Printed
         for each in same if isinstance(run.method, L2) else [run]:
             words = ", ".join(each.reading.values())
             by_reading.setdefault(words, {})[column] = ours.mean
+    # Of each series l2 first, whatever the order of the records.
+    every = (f"{series} {method}" for series in SERIES for method in ("l2", "HL-Gauss"))
+    columns = [each for each in every if each in paper]
     distance = {
         words: math.fsum(abs(math.log(errors[c] / paper[c])) for c in errors)
         / len(paper)
@@ -90,10 +93,10 @@ def _readings_table(settings: Sequence[ForecastSetting], metric: str) -> Printed
     nearest = sorted(
         by_reading, key=lambda words: (not is_whole[words], distance[words])
     )
-    rows = [("the paper", *(f"{paper[c]:.4f}" for c in paper), "")] if paper else []
+    rows = [("the paper", *(f"{paper[c]:.4f}" for c in columns), "")] if paper else []
     for words in nearest:
         errors = by_reading[words]
-        cells = (f"{errors[c]:.4f}" if c in errors else "" for c in paper)
+        cells = (f"{errors[c]:.4f}" if c in errors else "" for c in columns)
         bound = "" if is_whole[words] else "≥ "
         rows.append((words, *cells, f"{bound}{100 * distance[words]:.1f} %"))
     counts = {each.estimates[metric].n for each in settings if metric in each.estimates}
@@ -104,7 +107,7 @@ def _readings_table(settings: Sequence[ForecastSetting], metric: str) -> Printed
         "The loss of l2 is the MSE: it is stopped alike by both.",
     ]
     title = f"{EXPERIMENTS['forecast-readings'].title}: {metric}"
-    return PrintedTable(title, ("reading", *paper, "distance"), rows, notes)
+    return PrintedTable(title, ("reading", *columns, "distance"), rows, notes)
 
 
 def _table(
