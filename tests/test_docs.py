@@ -65,7 +65,7 @@ def test_the_study_s_guide_shows_every_command_and_option():
     [
         ("paper", 11),
         ("analysis", 9),
-        ("forecasts", 2),
+        ("forecasts", 5),
         ("values", 4),
         ("claims", 2),
         ("choosing_bins_and_sigma", 4),

@@ -16,6 +16,7 @@ from histreg.study.methods import (
     L2SoftmaxMean,
 )
 from tests.study.made_up import (
+    DIRECT,
     forecast_records,
     label_bias_record,
     naive_record,
@@ -219,6 +220,25 @@ def values(errors=None, **changes):
     ]
 
 
+def reading(l2, by_mse, by_loss, head, first_weights, series="ETTh1"):
+    """Return one record of each of a linear forecaster's errors in a reading."""
+    changes = {"head": head, "first_weights": first_weights}
+    by_loss_changes = {**changes, "validation": "loss"}
+    return [
+        *forecast_records(series, "Linear", L2(), [l2], changes=changes),
+        *forecast_records(series, "Linear", FORECAST_HL, [by_mse], changes=changes),
+        *forecast_records(
+            series, "Linear", FORECAST_HL, [by_loss], changes=by_loss_changes
+        ),
+    ]
+
+
+# The paper has 0.07105 and 0.3826 on ETTh1, 0.1624 and 0.3389 on ETTh2.
+READINGS = [
+    *reading(0.07, 0.38, 0.27, "shared", "keras"),
+    *reading(0.06, 0.33, 0.32, "direct", "pytorch"),
+    *reading(0.16, 0.33, 0.25, "shared", "keras", series="ETTh2"),
+]
 REPLAYS = [
     record_of(
         Measurement("replays", name),
@@ -287,9 +307,14 @@ RECORDS = {
     ),
     "rates": RATES,
     "forecasts": [naive_record("ETTh1"), *forecasts("ETTh1", "Linear")],
+    "forecast-readings": READINGS,
+    "forecasts-direct": [
+        naive_record("ETTh1"),
+        *forecasts("ETTh1", "GRU", **DIRECT),
+    ],
     "forecasts-of-change": [
         naive_record("ETTh1"),
-        *forecasts("ETTh1", "GRU", subtracts_last=True),
+        *forecasts("ETTh1", "GRU", **DIRECT, subtracts_last=True),
     ],
     "replays": REPLAYS,
     "values": values(),

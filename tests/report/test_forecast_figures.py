@@ -8,9 +8,9 @@ from histreg.study.catalogue import FORECAST_HL
 from histreg.study.datasets import SERIES
 from histreg.study.forecasters import BODIES
 from histreg.study.methods import L2
-from tests.report.examples import FAN, NUMBERS, RECORDS, forecasts
+from tests.report.examples import FAN, NUMBERS, RECORDS, forecasts, reading
 from tests.report.reading import axes_of, data_of, lines_of
-from tests.study.made_up import forecast_records, naive_record
+from tests.study.made_up import DIRECT, forecast_records, naive_record
 
 
 def fans_of(ax):
@@ -96,9 +96,10 @@ def test_many_models_have_one_window_each_on_a_page():
 
 def test_forecasts_of_change_say_so():
     axes = axes_of("forecasts-of-change", RECORDS["forecasts-of-change"])
+    changes = "last value subtracted, direct head, PyTorch\nweights, stopped by loss"
     assert [ax.get_title() for ax in axes] == [
-        "ETTh1, GRU, window 4\nlast value subtracted",
-        "ETTh1, GRU, window 12\nlast value subtracted",
+        f"ETTh1, GRU, window 4\n{changes}",
+        f"ETTh1, GRU, window 12\n{changes}",
     ]
 
 
@@ -109,7 +110,7 @@ def test_forecasts_of_change_do_not_replace_the_others_of_their_model():
 
 
 def test_titles_do_not_run_into_each_other():
-    records = forecasts("ETTh1", "Transformer", subtracts_last=True, epochs=2)
+    records = forecasts("ETTh1", "Transformer", **DIRECT, subtracts_last=True, epochs=2)
     figure = figure_of("forecasts", records)
     figure.draw_without_rendering()
     first, second = (ax.title.get_window_extent() for ax in figure.axes)
@@ -138,3 +139,69 @@ def test_the_legend_has_each_thing_once():
 def test_without_a_forecast_that_was_kept_it_is_refused(records):
     with pytest.raises(ValueError, match="must have runs of seed 1, got none yet"):
         figure_of("forecasts", records)
+
+
+def dots_of(ax):
+    """Return where the marks are: the label, the height's name, and x."""
+    names = [text.get_text() for text in ax.get_yticklabels()]
+    found = {}
+    for line in ax.lines:
+        if line.get_marker() not in (None, "None"):
+            (x,), (height,) = line.get_data()
+            found[line.get_label(), names[height]] = x
+    return found
+
+
+def test_readings_have_a_row_each_and_a_mark_for_each_loss_and_criterion():
+    first, second = axes_of("forecast-readings", RECORDS["forecast-readings"])
+    assert [ax.get_title() for ax in (first, second)] == [
+        "ETTh1, Linear",
+        "ETTh2, Linear",
+    ]
+    assert dots_of(first) == {
+        ("l2", "shared, Keras"): 0.07,
+        ("HL-Gauss", "shared, Keras"): 0.38,
+        ("HL-Gauss, stopped by loss", "shared, Keras"): 0.27,
+        ("l2", "direct, PyTorch"): 0.06,
+        ("HL-Gauss", "direct, PyTorch"): 0.33,
+        ("HL-Gauss, stopped by loss", "direct, PyTorch"): 0.32,
+    }
+    assert len(dots_of(second)) == 3
+
+
+def test_the_papers_numbers_are_lines_with_bands_of_95_percent():
+    first, _ = axes_of("forecast-readings", RECORDS["forecast-readings"])
+    lines = lines_of(first)
+    assert lines["l2, paper"].get_xdata()[0] == 0.07105
+    assert lines["HL-Gauss, paper"].get_xdata()[0] == 0.3826
+    bands = [patch.get_extents() for patch in first.patches]
+    ends = [first.transData.inverted().transform(band)[:, 0] for band in bands]
+    # The halves of their intervals are 0.001022 and 0.003224.
+    expected = [(0.070028, 0.072072), (0.379376, 0.385824)]
+    np.testing.assert_allclose(ends, expected, rtol=1e-3)
+
+
+def test_the_reading_that_is_used_is_bold():
+    first, _ = axes_of("forecast-readings", RECORDS["forecast-readings"])
+    weights = {
+        text.get_text(): text.get_fontweight() for text in first.get_yticklabels()
+    }
+    assert [name for name, weight in weights.items() if weight == "bold"] == [
+        "shared, Keras"
+    ]
+    assert len(weights) == 8
+
+
+def test_what_is_not_of_the_paper_is_no_reading():
+    records = forecasts("ETTh1", "Linear", epochs=2)
+    with pytest.raises(ValueError, match="must have finite runs, got none yet"):
+        figure_of("forecast-readings", records)
+
+
+def test_readings_far_apart_have_a_logarithmic_axis():
+    near = reading(0.1, 0.3, 0.3, "dense", "keras")
+    far = reading(0.01, 0.3, 0.3, "dense", "keras")
+    scales = [
+        axes_of("forecast-readings", each)[0].get_xscale() for each in (near, far)
+    ]
+    assert scales == ["linear", "log"]

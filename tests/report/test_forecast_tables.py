@@ -9,6 +9,9 @@ from tests.report.examples import RECORDS, forecasts
 from tests.report.reading import one, rows
 from tests.study.made_up import forecast_records, naive_record
 
+OF_DIRECT = "direct head, PyTorch weights, stopped by loss"
+READ_AS = "shared head, Keras weights"
+
 
 def column(table, name, metric):
     """Return the cell of a forecaster, and those of the paper beside it."""
@@ -82,10 +85,66 @@ def test_forecasts_of_change_say_so_and_the_paper_has_none_of_them():
         *("test CRPS", "test coverage 0.8", "test coverage 0.9"),
     )
     found = rows(table)
-    assert found["GRU, l2, last value subtracted"][:2] == ("0.0700 ± 0.1271",) * 2
-    assert found["GRU, HL-Gauss, last value subtracted"][2] == "0.2000 ± 1.2706"
+    changes = f"last value subtracted, {OF_DIRECT}"
+    assert found[f"GRU, l2, {changes}"][:2] == ("0.0700 ± 0.1271",) * 2
+    assert found[f"GRU, HL-Gauss, {changes}"][2] == "0.2000 ± 1.2706"
     assert found["mean of inputs"] == ("0.0600", "0.6000", "", "", "")
     assert not any("paper" in note for note in table.notes)
+
+
+def test_other_readings_say_so_and_have_the_papers_number_beside_them():
+    table = one("forecasts-direct", RECORDS["forecasts-direct"])
+    assert table.title == "Forecasts without a projection: ETTh1"
+    # -0.4714 over the root of 0.01² + 0.00754² is -37.65.
+    assert column(table, f"GRU, l2, {OF_DIRECT}", "test MSE") == (
+        "0.0700 ± 0.1271",
+        "0.5414 ± 0.0209",
+        "-37.6*",
+    )
+
+
+def test_readings_stand_below_the_papers_numbers_the_nearest_first():
+    # In any order: columns are sorted.
+    mse, mae = tables_of("forecast-readings", RECORDS["forecast-readings"][::-1])
+    assert mse.title == "Linear forecasts, by the reading of the text: test MSE"
+    assert mae.title.endswith(": test MAE")
+    assert mse.header == (
+        *("reading", "ETTh1 l2", "ETTh1 HL-Gauss", "ETTh2 l2", "ETTh2 HL-Gauss"),
+        "distance",
+    )
+    # |log| of each cell: 0.0149, 0.0068, 0.0149 and 0.0266, a quarter of it 0.0158;
+    # stopped by loss 0.0149, 0.3486, 0.0149 and 0.3042, 0.1707. Of ETTh1 alone 0.1690
+    # and 0.1479, or 0.1690 and 0.1786 by loss: at least 0.0792 and 0.0869.
+    assert mse.rows == [
+        ("the paper", "0.0711", "0.3826", "0.1624", "0.3389", ""),
+        (f"{READ_AS}, stopped by MSE", "0.0700", "0.3800", "0.1600", "0.3300", "1.6 %"),
+        (
+            f"{READ_AS}, stopped by loss",
+            *("0.0700", "0.2700", "0.1600", "0.2500", "17.1 %"),
+        ),
+        (
+            "direct head, PyTorch weights, stopped by MSE",
+            *("0.0600", "0.3300", "", "", "≥ 7.9 %"),
+        ),
+        (
+            "direct head, PyTorch weights, stopped by loss",
+            *("0.0600", "0.3200", "", "", "≥ 8.7 %"),
+        ),
+    ]
+
+
+def test_l2_is_of_both_criteria_and_what_diverged_has_no_cell():
+    records = [
+        *forecast_records("ETTh1", "Linear", L2(), [0.07]),
+        *forecast_records("ETTh1", "Linear", FORECAST_HL, [0.3], diverged=[1]),
+    ]
+    mse, _ = tables_of("forecast-readings", records)
+    assert mse.header == ("reading", "ETTh1 l2", "distance")
+    assert rows(mse) == {
+        "the paper": ("0.0711", ""),
+        f"{READ_AS}, stopped by loss": ("0.0700", "1.5 %"),
+        f"{READ_AS}, stopped by MSE": ("0.0700", "1.5 %"),
+    }
 
 
 def test_both_ways_in_one_table_are_told_apart():
@@ -105,7 +164,9 @@ def test_what_was_trained_otherwise_is_not_beside_the_papers_number():
     }
 
 
-@pytest.mark.parametrize("name", ["forecasts", "forecasts-of-change"])
+@pytest.mark.parametrize(
+    "name", ["forecasts", "forecasts-direct", "forecasts-of-change"]
+)
 def test_before_anything_is_trained_there_is_what_learns_nothing(name):
     table = one(name, [naive_record("ETTm2")])
     assert table.title == f"{EXPERIMENTS[name].title}: ETTm2"

@@ -18,7 +18,7 @@ from tests.report.examples import (
     UNSTEADY,
 )
 from tests.report.reading import one, rows
-from tests.study.made_up import forecast_records, tabular_records
+from tests.study.made_up import DIRECT, forecast_records, tabular_records
 
 
 def paired(name, records, metrics=("test MAE",)):
@@ -247,3 +247,16 @@ def test_losses_of_forecasts_are_compared_model_by_model():
         ("GRU, HL-Gauss", "GRU, l2", "+0.750"),
         ("LSTM, HL-Gauss", "LSTM, l2", "-1.000"),
     ]
+
+
+def test_losses_of_direct_forecasts_are_compared_as_well():
+    records = [
+        *forecast_records("ETTh1", "GRU", L2(), [1.0, 2.0], changes=DIRECT),
+        *forecast_records("ETTh1", "GRU", FORECAST_HL, [1.5, 3.0], changes=DIRECT),
+        *forecast_records("ETTh1", "GRU", L2(), [5.0, 5.0]),  # of another reading
+    ]
+    mse, _ = tables_of("forecasts-direct", records, is_paired=True)
+    ((setting, against, difference),) = [row[:3] for row in mse.rows]
+    words = "direct head, PyTorch weights, stopped by loss"
+    assert setting == f"GRU, HL-Gauss, {words}"
+    assert (against, difference) == (f"GRU, l2, {words}", "+0.750")

@@ -82,6 +82,7 @@ def test_latex_has_the_rules_of_booktabs_and_the_notes_in_the_caption():
         ("~", r"\textasciitilde{}"),
         ("\\", r"\textbackslash{}"),
         ("±", r"$\pm$"),
+        ("≥", r"$\geq$"),
         ("²", "$^2$"),
     ],
 )

@@ -4,7 +4,7 @@ import json
 import math
 from collections.abc import Mapping
 
-from histreg.study.forecasts import ForecastRun
+from histreg.study.forecasts import READING, ForecastRun
 from histreg.study.measurements import Measurement
 from histreg.study.methods import L2, HLGauss
 from histreg.study.runs import Outcome, Record
@@ -13,6 +13,8 @@ from histreg.study.sines import SineRun
 from histreg.study.tabular import TabularRun
 from histreg.study.values import ValueRun
 
+DIRECT = {"head": "direct", "first_weights": "pytorch", "validation": "loss"}
+"""The fields of forecasters without a projection."""
 SINE_HL = HLGauss(sigma_in_bins=2.0, padding_in_bins=0.0)
 
 
@@ -138,11 +140,13 @@ def forecast_records(
     """Return a record for each number of a list, with seeds 1, 2, ...
 
     MSE and MAE are the number unless `own` has a list of the metric; the seeds in
-    `diverged` have none. `curves` are of the first seed.
+    `diverged` have none. `changes` are those of `READING`; `curves` are of the first
+    seed.
     """
     records = []
     for seed, value in enumerate(test_mse, start=1):
-        run = ForecastRun(series, architecture, method, seed, **dict(changes))
+        fields = {**READING, **dict(changes)}
+        run = ForecastRun(series, architecture, method, seed, **fields)
         if seed in diverged:
             records.append(record_of(run, diverged_at=1))
             continue

@@ -23,7 +23,7 @@ from histreg.study.catalogue import (
     sines,
 )
 from histreg.study.datasets import DATASETS, SERIES, dataset
-from histreg.study.forecasts import ForecastRun
+from histreg.study.forecasts import READING, ForecastRun
 from histreg.study.measurements import Measurement
 from histreg.study.methods import (
     L2,
@@ -245,17 +245,53 @@ def test_bins_of_forecasts_leave_three_sigmas_beside_the_targets():
     assert (-2.0 - bins.low, bins.high - 3.0) == pytest.approx((3 * sigma, 3 * sigma))
 
 
-@pytest.mark.parametrize("name", ["forecasts", "forecasts-of-change"])
+@pytest.mark.parametrize(
+    "name", ["forecasts", "forecasts-direct", "forecasts-of-change"]
+)
 def test_forecasts_have_beside_them_what_learns_nothing(name):
     others = set(experiment(name).runs) - set(trained(name))
     assert others == {Measurement("naive", each) for each in SERIES}
 
 
-def test_forecasts_of_change_are_the_same_with_the_last_value_subtracted():
+def test_direct_forecasts_are_the_same_without_a_projection():
+    direct = trained("forecasts-direct")
+    assert [replace(run, **READING) for run in direct] == trained("forecasts")
+    assert {tuple(run.changes) for run in direct} == {
+        ("direct head", "PyTorch weights", "stopped by loss")
+    }
+
+
+def test_forecasts_of_change_are_the_direct_ones_with_the_last_value_subtracted():
     changed = trained("forecasts-of-change")
     usual = [replace(run, subtracts_last=False) for run in changed]
-    assert usual == trained("forecasts")
-    assert all(run.changes == ["last value subtracted"] for run in changed)
+    assert usual == trained("forecasts-direct")
+    assert {run.changes[0] for run in changed} == {"last value subtracted"}
+
+
+def test_readings_are_all_heads_first_weights_and_criteria_of_linear_forecasters():
+    runs = experiment("forecast-readings").runs
+    heads = ("direct", "per-step", "shared", "dense")
+    weights = ("pytorch", "keras")
+    found = Counter(
+        (run.dataset, run.method.name, run.head, run.first_weights, run.validation)
+        for run in runs
+    )
+    histograms = product(SERIES, ["HL-Gauss"], heads, weights, ["loss", "MSE"])
+    numbers = product(SERIES, ["l2"], heads, weights, ["MSE"])  # its loss is the MSE
+    assert set(found) == {*histograms, *numbers}
+    assert len(runs) == len(found) == 4 * (16 + 8)
+    assert {(run.architecture, run.seed) for run in runs} == {("Linear", 1)}
+    assert all(run.is_of_paper for run in runs)
+
+
+def test_the_reading_that_is_used_is_one_of_those_that_were_searched():
+    searched = set(experiment("forecast-readings").runs)
+    used = {
+        run
+        for run in trained("forecasts")
+        if run.architecture == "Linear" and run.seed == 1
+    }
+    assert used <= searched
 
 
 def test_what_is_shared_by_experiments_is_one_run():

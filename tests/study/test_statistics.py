@@ -308,6 +308,7 @@ def test_records_that_are_no_forecasts_are_passed_over():
         ({}, (), "GRU, HL-Gauss"),
         ({"subtracts_last": True}, (), "GRU, HL-Gauss, last value subtracted"),
         ({"epochs": 2}, (), "GRU, HL-Gauss, epochs 2"),
+        ({"head": "dense"}, (), "GRU, HL-Gauss, dense head"),
         ({}, (2,), "GRU, HL-Gauss, 1 diverged"),
     ],
 )

@@ -1,8 +1,10 @@
-"""Figures of forecasts: windows with their history, the truth and the forecast fan."""
+"""Figures of forecasts: windows with their forecast fans, and errors by reading."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -10,9 +12,19 @@ from matplotlib.figure import Figure
 
 from histreg.errors import InputError
 from histreg.report.figures import BLUE, ORANGE
-from histreg.report.panels import BLACK, add_legend, panels
-from histreg.study.forecasts import ForecastRun
+from histreg.report.panels import (
+    BLACK,
+    LOOK_OF,
+    TOO_WIDE,
+    add_legend,
+    panels,
+    set_log,
+)
+from histreg.study.forecasts import FIRST_WEIGHTS, HEADS, READING, ForecastRun
+from histreg.study.methods import L2
+from histreg.study.paper import published_forecast
 from histreg.study.runs import Record
+from histreg.study.statistics import ForecastSetting, forecast_settings
 
 FANS = (
     ("0.05", "0.95", "#d1e3ef"),
@@ -22,6 +34,11 @@ FANS = (
 """Lower and upper quantile, and a tint of blue: opaque, so that the legend has it."""
 MOST_ROWS = 4
 """Of drawings; where there are more models than that, each has one drawing."""
+METRIC = "test MSE"
+READINGS = tuple(product(HEADS, FIRST_WEIGHTS))
+"""Heads with their first weights, in the order they are drawn."""
+TITLE_WIDTH = 45
+"""Letters that fit above a drawing."""
 
 
 def forecasts(records: Sequence[Record]) -> Figure:
@@ -55,15 +72,77 @@ def forecasts(records: Sequence[Record]) -> Figure:
         }
         number = next(iter(shown.values()))["window"]
         _draw_window(ax, shown)
-        # The changes have a line of their own, or titles run into each other.
-        title = f"{model}, window {number}\n{changes}".rstrip()
-        ax.set_title(title, fontsize=9)
+        # The changes have lines of their own, or titles run into each other.
+        lines = [f"{model}, window {number}", *textwrap.wrap(changes, TITLE_WIDTH)]
+        ax.set_title("\n".join(lines), fontsize=9)
     for ax in axes[::n_columns]:
         ax.set_ylabel("standardised OT")
     for ax in axes[-n_columns:]:
         ax.set_xlabel("moments ahead")
     add_legend(figure)
     return figure
+
+
+def readings(records: Sequence[Record]) -> Figure:
+    """Return the test MSE of each reading of the paper's text, and the paper's own.
+
+    A drawing for each series and model, with a row for each head and its first weights,
+    that of `READING` in bold; open marks are stopped by the validation loss. Lines are
+    the paper's means, bands their 95 % intervals.
+    """
+    by_model: dict[tuple[str, str], list[ForecastSetting]] = {}
+    for setting in forecast_settings(records):
+        run = setting.run
+        if run.is_of_paper and METRIC in setting.estimates:
+            by_model.setdefault((run.dataset, run.architecture), []).append(setting)
+    if not by_model:
+        raise InputError("a figure of readings must have finite runs, got none yet")
+    figure, axes = panels(len(by_model), 2, width=5.0, height=2.8)
+    for ax, (model, settings) in zip(axes, by_model.items(), strict=True):
+        _draw_readings(ax, settings)
+        ax.set_title(", ".join(model), fontsize=9)
+        ax.set_xlabel(METRIC)
+    add_legend(figure)
+    return figure
+
+
+def _draw_readings(ax: Axes, settings: Sequence[ForecastSetting]) -> None:
+    height = {reading: i for i, reading in enumerate(READINGS)}
+    errors = []
+    for method in dict.fromkeys(setting.run.method.name for setting in settings):
+        run = next(each.run for each in settings if each.run.method.name == method)
+        paper = published_forecast(run.dataset, run.architecture, method, METRIC)
+        if paper is None:
+            continue
+        colour = LOOK_OF[method][0]
+        half = paper.half_interval
+        ax.axvspan(paper.mean - half, paper.mean + half, color=colour, alpha=0.2, lw=0)
+        ax.axvline(paper.mean, color=colour, lw=0.8, label=f"{method}, paper")
+        errors.append(paper.mean)
+    for setting in settings:
+        run = setting.run
+        colour, mark = LOOK_OF[run.method.name]
+        is_by_loss = run.validation == "loss" and not isinstance(run.method, L2)
+        mean = setting.estimates[METRIC].mean
+        ax.plot(
+            [mean],
+            [height[run.head, run.first_weights]],
+            mark,
+            color=colour,
+            mfc="none" if is_by_loss else colour,
+            ms=5,
+            label=run.method.name + (", stopped by loss" if is_by_loss else ""),
+        )
+        errors.append(mean)
+    names = [f"{head}, {FIRST_WEIGHTS[weights]}" for head, weights in READINGS]
+    ax.set_yticks(range(len(names)), names, fontsize=8)
+    usual = READINGS.index((READING["head"], READING["first_weights"]))
+    ax.get_yticklabels()[usual].set_fontweight("bold")
+    ax.set_ylim(len(names) - 0.5, -0.5)  # the first above
+    if max(errors) > TOO_WIDE * min(errors):
+        set_log(ax.xaxis)
+    else:
+        ax.set_xlim(left=0)
 
 
 def _draw_window(ax: Axes, shown: Mapping[str, Mapping[str, Any]]) -> None:

@@ -228,6 +228,7 @@ PAIRINGS = {
     "training": Pairing(_against(L2()), _learnt, TRAINING[:4]),
     "sensitivity": Pairing(_against(HLGauss()), metrics=SENSITIVITY[:1]),
     "forecasts": Pairing(_with_l2, forecast_settings, ERRORS),
+    "forecasts-direct": Pairing(_with_l2, forecast_settings, ERRORS),
     "forecasts-of-change": Pairing(_with_l2, forecast_settings, ERRORS),
     "shapes": Pairing(_with_uniform_bins, shape_settings, COMPARED),
 }

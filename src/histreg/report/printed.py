@@ -21,6 +21,7 @@ _LATEX = {
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "±": r"$\pm$",
+    "≥": r"$\geq$",
     "²": "$^2$",
 }
 

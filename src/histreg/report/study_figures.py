@@ -53,6 +53,8 @@ FIGURES: dict[str, Callable[[Sequence[Record]], Figure]] = {
     "sensitivity": probe_figures.sensitivity,
     "rates": sweep_figures.rates,
     "forecasts": forecast_figures.forecasts,
+    "forecast-readings": forecast_figures.readings,
+    "forecasts-direct": forecast_figures.forecasts,
     "forecasts-of-change": forecast_figures.forecasts,
     "replays": value_figures.replays,
     "values": value_figures.values,

@@ -90,6 +90,8 @@ TABLES: dict[str, Tables] = {
     "sensitivity": error_tables.sensitivity,
     "rates": error_tables.rates,
     "forecasts": forecast_tables.forecasts("forecasts"),
+    "forecast-readings": forecast_tables.readings,
+    "forecasts-direct": forecast_tables.forecasts("forecasts-direct"),
     "forecasts-of-change": forecast_tables.forecasts("forecasts-of-change"),
     "replays": value_tables.replays,
     "values": value_tables.values("values"),

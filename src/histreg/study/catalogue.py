@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 from histreg._checks import check_choice, check_count
 from histreg.bins import PRESETS, Preset
 from histreg.study.datasets import GAMES, SERIES, TABLES
 from histreg.study.forecasters import BODIES
-from histreg.study.forecasts import ForecastRun
+from histreg.study.forecasts import CRITERIA, FIRST_WEIGHTS, HEADS, READING, ForecastRun
 from histreg.study.measurements import Measurement
 from histreg.study.methods import (
     L1,
@@ -115,6 +116,8 @@ OFFSETS = tuple((10.0, beta) for beta in (0.0, 1.0, 10.0))
 AS_IT_IS = (0.0, 1.0)  # the range by which a loss on one number leaves y alone
 NEAR, FAR = (-1.5, 1.5), (-1.5, 11.5)  # supports of the two parts
 
+NAIVE_FORECASTS = tuple(Measurement("naive", name) for name in SERIES)
+
 
 @dataclass(frozen=True)
 class Experiment:
@@ -189,14 +192,40 @@ def at_rates(
     return tuple(replace(run, learning_rate=rate) for rate in rates for run in usual)
 
 
-def forecasts(*, subtracts_last: bool = False) -> tuple[ForecastRun, ...]:
-    """Return the runs of both losses with each sequence model on each series."""
+def forecasts(
+    *, bodies: Iterable[str] = BODIES, seeds: Iterable[int] = SEEDS, **changes: Any
+) -> tuple[ForecastRun, ...]:
+    """Return the runs of both losses with sequence models on each series."""
     return tuple(
-        ForecastRun(name, body, method, seed, subtracts_last=subtracts_last)
+        ForecastRun(name, body, method, seed, **changes)
         for name in SERIES
-        for body in BODIES
+        for body in bodies
         for method in (L2(), FORECAST_HL)
-        for seed in SEEDS
+        for seed in seeds
+    )
+
+
+def readings() -> tuple[ForecastRun, ...]:
+    """Return the linear forecasters in every reading of the paper's text, seed 1.
+
+    For l2 the loss is the squared error, so that one criterion stands for both.
+    """
+    every = (
+        forecasts(
+            bodies=("Linear",),
+            seeds=SEEDS[:1],
+            head=head,
+            first_weights=weights,
+            validation=criterion,
+        )
+        for head, weights, criterion in product(HEADS, FIRST_WEIGHTS, CRITERIA)
+    )
+    usual = READING["validation"]
+    return tuple(
+        run
+        for runs in every
+        for run in runs
+        if run.method != L2() or run.validation == usual
     )
 
 
@@ -418,17 +447,28 @@ EXPERIMENTS = {
             "Forecasts of series",
             "Tables 4 and 6",
             "Does the advantage carry over to sequence models?",
-            (*(Measurement("naive", name) for name in SERIES), *forecasts()),
+            (*NAIVE_FORECASTS, *forecasts(**READING)),
+        ),
+        Experiment(
+            "forecast-readings",
+            "Linear forecasts, by the reading of the text",
+            "Tables 4 and 6, which leave it open",
+            "Which head, first weights and validation give the paper's numbers?",
+            readings(),
+        ),
+        Experiment(
+            "forecasts-direct",
+            "Forecasts without a projection",
+            "Tables 4 and 6, read otherwise",
+            "Is it the projection before the head that decides between the losses?",
+            (*NAIVE_FORECASTS, *forecasts()),
         ),
         Experiment(
             "forecasts-of-change",
             "Forecasts of the change from the last value",
             "not in it",
             "Does a histogram still help where the level is not what fails?",
-            (
-                *(Measurement("naive", name) for name in SERIES),
-                *forecasts(subtracts_last=True),
-            ),
+            (*NAIVE_FORECASTS, *forecasts(subtracts_last=True)),
         ),
         Experiment(
             "replays",

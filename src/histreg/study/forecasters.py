@@ -1,4 +1,4 @@
-"""Forecasters: sequences in, features out, with a head for numbers or histograms."""
+"""Forecasters: bodies, from sequences to features, and heads after a projection."""
 
 from __future__ import annotations
 
@@ -67,6 +67,125 @@ class Transformer(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Return the mean over moments: (b, n_inputs, c) -> (b, 128)."""
         return self.blocks(self.embedding(x) + self.places).mean(dim=1)
+
+
+class PerStep(nn.Module):
+    """A map of its own for each step, from its projected value to its outputs.
+
+    Parameters
+    ----------
+    n_steps, n_outputs : int
+    """
+
+    def __init__(self, n_steps: int, n_outputs: int) -> None:
+        super().__init__()
+        # As nn.Linear(1, n_outputs) begins, for each step.
+        self.weight = nn.Parameter(torch.empty(n_steps, n_outputs).uniform_(-1, 1))
+        self.bias = nn.Parameter(torch.empty(n_steps, n_outputs).uniform_(-1, 1))
+
+    def forward(self, projected: Tensor) -> Tensor:
+        """Return (b, n_steps) -> (b, n_steps, n_outputs)."""
+        return projected.unsqueeze(-1) * self.weight + self.bias
+
+
+class Shared(nn.Module):
+    """One map from the projected value of a step to its outputs, for all steps.
+
+    Parameters
+    ----------
+    n_steps, n_outputs : int
+    """
+
+    def __init__(self, n_steps: int, n_outputs: int) -> None:  # noqa: ARG002
+        super().__init__()
+        self.linear = nn.Linear(1, n_outputs)
+
+    def forward(self, projected: Tensor) -> Tensor:
+        """Return (b, n_steps) -> (b, n_steps, n_outputs)."""
+        outputs: Tensor = self.linear(projected.unsqueeze(-1))
+        return outputs
+
+
+class Dense(nn.Module):
+    """One layer from the projected values of all steps to the outputs of all.
+
+    Parameters
+    ----------
+    n_steps, n_outputs : int
+    """
+
+    def __init__(self, n_steps: int, n_outputs: int) -> None:
+        super().__init__()
+        self.shape = (n_steps, n_outputs)
+        self.linear = nn.Linear(n_steps, n_steps * n_outputs)
+
+    def forward(self, projected: Tensor) -> Tensor:
+        """Return (b, n_steps) -> (b, n_steps, n_outputs)."""
+        outputs: Tensor = self.linear(projected)
+        return outputs.unflatten(-1, self.shape)
+
+
+HEADS_AFTER_PROJECTION: dict[str, Callable[[int, int], nn.Module]] = {
+    "per-step": PerStep,
+    "shared": Shared,
+    "dense": Dense,
+}
+"""From the number of steps and of outputs a step to a head on projected values."""
+
+
+def projected_head(
+    kind: str, n_features: int, n_steps: int, n_outputs: int
+) -> nn.Module:
+    """Return a projection to the prediction length, followed by a head on it.
+
+    The paper: a base model ends in "a linear projection mapping to the prediction
+    length", and "generates a feature vector that is then either passed to a regression
+    head or to HL-Gauss head". It does not say which head that is.
+    """
+    return nn.Sequential(
+        nn.Linear(n_features, n_steps), HEADS_AFTER_PROJECTION[kind](n_steps, n_outputs)
+    )
+
+
+@torch.no_grad()
+def start_as_keras(network: nn.Module) -> None:
+    """Draw the first weights as Keras does by default.
+
+    Kernels are uniform by Glorot and Bengio (2010), those within a recurrent layer
+    orthogonal; biases are zero, but for the forget gates of an LSTM, which have one.
+    """
+    if isinstance(network, nn.Linear):
+        _draw_by_glorot(network.weight, network.in_features, network.out_features)
+        nn.init.zeros_(network.bias)
+    elif isinstance(network, PerStep):
+        _draw_by_glorot(network.weight, 1, network.weight.shape[1])
+        nn.init.zeros_(network.bias)
+    elif isinstance(network, nn.MultiheadAttention):
+        # Keras 3 takes the kernels of attention, (model, heads, width) and (heads,
+        # width, model), for those of convolutions: the first axis multiplies both fans.
+        model, heads, width = network.embed_dim, network.num_heads, network.head_dim
+        _draw_by_glorot(network.in_proj_weight, model * heads, model * width)
+        _draw_by_glorot(network.out_proj.weight, heads * width, heads * model)
+        nn.init.zeros_(network.in_proj_bias)
+        nn.init.zeros_(network.out_proj.bias)
+    elif isinstance(network, nn.LSTM | nn.GRU):
+        for name, weights in network.named_parameters():
+            if name.startswith("weight_ih"):
+                _draw_by_glorot(weights, weights.shape[1], weights.shape[0])
+            elif name.startswith("weight_hh"):
+                nn.init.orthogonal_(weights)
+            else:
+                nn.init.zeros_(weights)
+            if isinstance(network, nn.LSTM) and name.startswith("bias_ih"):
+                nn.init.ones_(weights.chunk(4)[1])  # in, forget, cell, out
+    else:
+        for part in network.children():
+            start_as_keras(part)
+
+
+def _draw_by_glorot(kernel: Tensor, fan_in: int, fan_out: int) -> None:
+    bound = math.sqrt(6 / (fan_in + fan_out))
+    kernel.uniform_(-bound, bound)
 
 
 def _places(n: int) -> Tensor:  # (n, MODEL)

@@ -19,7 +19,12 @@ from histreg.distribution import Histogram
 from histreg.heads import HistogramHead
 from histreg.losses import HistogramLoss
 from histreg.study.datasets import series
-from histreg.study.forecasters import BODIES
+from histreg.study.forecasters import (
+    BODIES,
+    HEADS_AFTER_PROJECTION,
+    projected_head,
+    start_as_keras,
+)
 from histreg.study.methods import L2, HLGauss
 from histreg.study.network_runs import (
     NetworkRun,
@@ -38,6 +43,17 @@ S_OF_HISTOGRAMS = 7e-4
 each step, and what histograms for all steps add."""
 COUNTS = ("epochs", "patience", "batch_size", "n_inputs", "n_steps")
 RATES = ("learning_rate", "weight_decay")
+DIRECT = "direct"
+HEADS = (DIRECT, *HEADS_AFTER_PROJECTION)
+FIRST_WEIGHTS = {"pytorch": "PyTorch", "keras": "Keras"}
+CRITERIA = ("loss", "MSE")
+READING: Mapping[str, Any] = {
+    "head": "shared",
+    "first_weights": "keras",
+    "validation": "MSE",
+}
+"""How the paper's text is read where it leaves things open: of `forecast-readings`, the
+nearest to its test MSE, see docs/forecasts.md."""
 QUANTILES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 N_SHOWN = 3  # windows whose forecasts are kept, of the first seed
 SHOWN_SEED = 1
@@ -63,12 +79,20 @@ class ForecastRun(NetworkRun):
     epochs : int
         At most.
     patience : int
-        Epochs without a lower validation loss after which to stop.
+        Epochs without a better validation after which to stop.
     learning_rate, weight_decay : float
         Of AdamW.
     batch_size : int
     n_inputs, n_steps : int
         Moments that are seen, and that are forecast.
+    head : {"direct", "per-step", "shared", "dense"}
+        How features become the outputs of each step: by one layer, or by a projection
+        to the ``n_steps`` and a head on it, see `projected_head`.
+    first_weights : {"pytorch", "keras"}
+        Whose default first weights.
+    validation : {"loss", "MSE"}
+        What decides between epochs on the validation months: the loss that is trained
+        on, or the squared error of the forecast numbers.
     """
 
     kind: ClassVar[str] = "forecast"
@@ -86,9 +110,15 @@ class ForecastRun(NetworkRun):
     batch_size: int = 32
     n_inputs: int = 96
     n_steps: int = 96
+    head: str = DIRECT
+    first_weights: str = "pytorch"
+    validation: str = "loss"
 
     def __post_init__(self) -> None:
         check_choice("architecture", self.architecture, BODIES)
+        check_choice("head", self.head, HEADS)
+        check_choice("first_weights", self.first_weights, FIRST_WEIGHTS)
+        check_choice("validation", self.validation, CRITERIA)
         for name in COUNTS:
             check_count(name, getattr(self, name), at_least=1)
 
@@ -108,10 +138,29 @@ class ForecastRun(NetworkRun):
         return ", ".join([*told, *self.changes])
 
     @property
+    def is_of_paper(self) -> bool:
+        """Whether it is the paper's, in one reading or another of its text."""
+        return not self.subtracts_last and not self.changed_numbers
+
+    @property
+    def reading(self) -> dict[str, str]:
+        """How it reads what the paper leaves open, in words by field."""
+        return {
+            "head": f"{self.head} head",
+            "first_weights": f"{FIRST_WEIGHTS[self.first_weights]} weights",
+            "validation": f"stopped by {self.validation}",
+        }
+
+    @property
     def changes(self) -> list[str]:
-        """What differs from the protocol, in words."""
-        told = ["last value subtracted"] if self.subtracts_last else []
-        return told + self.changed_numbers
+        """What differs from the paper, as it is read here, in words."""
+        subtracted = ["last value subtracted"] if self.subtracts_last else []
+        otherwise = [
+            words
+            for name, words in self.reading.items()
+            if getattr(self, name) != READING[name]
+        ]
+        return subtracted + otherwise + self.changed_numbers
 
     @property
     def stack(self) -> tuple[object, ...]:
@@ -146,8 +195,8 @@ class Objective(ABC):
     """What a forecaster is trained for, and how its outputs are read."""
 
     @abstractmethod
-    def head(self, n_features: int) -> nn.Module:
-        """Return the last layer."""
+    def head(self, n_features: int, kind: str) -> nn.Module:
+        """Return what follows the body, see `ForecastRun.head`."""
 
     @abstractmethod
     def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
@@ -168,9 +217,12 @@ class Numbers(Objective):
     def __init__(self, n_steps: int) -> None:
         self.n_steps = n_steps
 
-    def head(self, n_features: int) -> nn.Module:
+    def head(self, n_features: int, kind: str) -> nn.Module:
         """Return one output a step."""
-        return nn.Linear(n_features, self.n_steps)
+        if kind == DIRECT:
+            return nn.Linear(n_features, self.n_steps)
+        head = projected_head(kind, n_features, self.n_steps, 1)
+        return nn.Sequential(head, nn.Flatten())  # (b, n_steps, 1) -> (b, n_steps)
 
     def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
         """Return the mean squared error."""
@@ -189,9 +241,11 @@ class Histograms(Objective):
         self.bins: Bins = method.bins(low, high)
         self._loss = HistogramLoss(self.bins, sigma_in_bins=method.sigma_in_bins)
 
-    def head(self, n_features: int) -> nn.Module:
+    def head(self, n_features: int, kind: str) -> nn.Module:
         """Return a row of logits a step."""
-        return HistogramHead(n_features, self.bins, n_targets=self.n_steps)
+        if kind == DIRECT:
+            return HistogramHead(n_features, self.bins, n_targets=self.n_steps)
+        return projected_head(kind, n_features, self.n_steps, self.bins.n_bins)
 
     def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
         """Return the mean histogram loss."""
@@ -236,8 +290,13 @@ class ForecastTraining(NetworkTraining):
         torch.manual_seed(seed_of(run.seed, "body", run.architecture))
         body = BODIES[run.architecture](parts["train"].values.shape[1], run.n_inputs)
         torch.manual_seed(seed_of(run.seed, "head", run.architecture))
-        head = self.objective.head(int(body.n_features))  # type: ignore[arg-type]
+        n_features = int(body.n_features)  # type: ignore[arg-type]
+        head = self.objective.head(n_features, run.head)
         network = Forecaster(body, head, subtracts_last=run.subtracts_last)
+        if run.first_weights == "keras":
+            for name, part in (("body", body), ("head", head)):
+                torch.manual_seed(seed_of(run.seed, name, run.architecture))
+                start_as_keras(part)
         optimizer = torch.optim.AdamW(
             network.parameters(),
             lr=run.learning_rate,
@@ -291,15 +350,20 @@ class ForecastTraining(NetworkTraining):
         self.curves["train loss"].append(self.total / n_batches)
         self.total = 0.0
         rows = self.parts["validation"]
-        losses = [
-            self.objective.loss(outputs, _targets(self.run, rows, some)).item()
-            * len(outputs)
-            for some, outputs in self.outputs(rows, ROWS_AT_ONCE)
-        ]
-        loss = math.fsum(losses) / len(rows)
-        self.curves["validation loss"].append(loss)
-        if loss < self.best_loss:
-            self.best_epoch, self.best_loss = self.epoch, loss
+        losses, squares = [], []
+        for some, outputs in self.outputs(rows, ROWS_AT_ONCE):
+            y = _targets(self.run, rows, some)
+            losses.append(self.objective.loss(outputs, y).item() * len(y))
+            if self.run.validation == "MSE":
+                error = self.objective.predict(outputs).double() - y
+                squares.append(error.square().mean(dim=-1).sum().item())
+        judged = math.fsum(losses) / len(rows)
+        self.curves["validation loss"].append(judged)
+        if self.run.validation == "MSE":
+            judged = math.fsum(squares) / len(rows)
+            self.curves.setdefault("validation MSE", []).append(judged)
+        if judged < self.best_loss:
+            self.best_epoch, self.best_loss = self.epoch, judged
             self.best = copy.deepcopy(self.network.state_dict())
 
     @torch.no_grad()

@@ -21,6 +21,7 @@ from histreg.study.claims.evidence import (
 )
 from histreg.study.methods import L2, MDN, HLGauss, L2Noise, LinearRegression
 from tests.study.made_up import (
+    DIRECT,
     forecast_records,
     label_bias_record,
     tabular_records,
@@ -356,6 +357,8 @@ def test_a_forecaster_is_found_by_its_own_protocol():
         *forecast_records("ETTh1", "GRU", L2(), [1.0, 9.0, 3.0], diverged=[2]),
         *forecast_records("ETTh1", "GRU", L2(), [4.0], changes={"epochs": 2}),
         *forecast_records("ETTh1", "GRU", L2(), [5.0], changes=CHANGED),
+        *forecast_records("ETTh1", "GRU", L2(), [5.5], changes=DIRECT),
+        *forecast_records("ETTh1", "GRU", L2(), [5.7], changes={"head": "dense"}),
         *forecast_records("ETTh1", "GRU", HLGauss(2.0), [6.0]),
         *forecast_records("ETTh2", "GRU", L2(), [7.0], own={"test MAE": [8.0]}),
     ]

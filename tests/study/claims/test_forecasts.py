@@ -6,7 +6,7 @@ from histreg.study.catalogue import FORECAST_HL
 from histreg.study.claims import CLAIMS, Evidence, Verdict, decided_on, verdict_of
 from histreg.study.methods import L2
 from tests.study.claims.made_up import close, found, numbers, scattered, verdict
-from tests.study.made_up import forecast_records, naive_record
+from tests.study.made_up import DIRECT, forecast_records, naive_record
 
 CONFIRMED, REFUTED = Verdict.CONFIRMED, Verdict.REFUTED
 UNDECIDED, NOT_RUN = Verdict.NOT_SIGNIFICANT, Verdict.NOT_RUN
@@ -192,10 +192,12 @@ def test_k35_tells_the_interval_that_decided():
 
 
 @pytest.mark.parametrize("claim", ALL)
-def test_other_protocols_are_not_the_papers(claim):
+def test_other_protocols_and_readings_are_not_the_papers(claim):
     changed = scene(changes={"subtracts_last": True})
     reduced = scene(changes={"epochs": 2})
+    direct = scene(changes=DIRECT)
     assert verdict(claim, changed, "ETTh2") is NOT_RUN
+    assert verdict(claim, direct, "ETTh2") is NOT_RUN
     assert verdict(claim, reduced, "ETTh2") is NOT_RUN
     assert verdict(claim, reduced, "ETTh2", epochs=2) is CONFIRMED
 

@@ -12,7 +12,7 @@ from typing import Any
 from histreg.study.catalogue import DATA, GRIDS, SEEDS, VALUE_GAMES, VALUE_HL
 from histreg.study.comparisons import LEVEL, Comparison
 from histreg.study.datasets import GAMES, SERIES, source
-from histreg.study.forecasts import ForecastRun
+from histreg.study.forecasts import READING, ForecastRun
 from histreg.study.measurements import Measurement
 from histreg.study.methods import L2, HLGauss, Method
 from histreg.study.ratios import ValuePair
@@ -196,7 +196,7 @@ class Evidence:
         self, name: str, architecture: str, method: L2 | HLGauss, metric: str
     ) -> BySeed:
         """Return a metric of a forecaster by seed; nothing if there is no such run."""
-        wanted = ForecastRun(name, architecture, method, 0)
+        wanted = ForecastRun(name, architecture, method, 0, **READING)
         if self.epochs is not None:
             wanted = wanted.for_epochs(self.epochs)
         found = self._forecasts.get(wanted)
