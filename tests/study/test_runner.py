@@ -303,6 +303,15 @@ def test_a_training_that_is_stopped_goes_on_from_its_checkpoint(store, monkeypat
     assert not list((store.root / "progress").iterdir())
 
 
+def test_a_stop_between_a_checkpoint_and_a_report_waits_for_the_next(
+    store, monkeypatch
+):
+    answers = iter([False, False])  # at the start, and when epoch 1 could be saved
+    monkeypatch.setattr(runner, "is_stopping", lambda: next(answers, True))
+    assert runner.run([SMALL], store, InProcess()).stopped
+    assert store.checkpoint(SMALL).epoch == 2
+
+
 def stopped_study(store, monkeypatch, stack):
     """Train the runs of a stack for two of three epochs."""
     with monkeypatch.context() as stopping:

@@ -124,11 +124,12 @@ class _Workplace:
             store.checkpoint(
                 run,
                 every_s=CHECKPOINT_EVERY_S,
-                must_save=is_stopping,
+                must_save=self._must_save,
                 share=len(stack),
             )
             for run in stack
         ]
+        self.is_stopping = self.was_asked = False
         self.reported = -math.inf
         self.report(0.0)
 
@@ -137,8 +138,15 @@ class _Workplace:
         if now - self.reported >= REPORT_EVERY_S:
             self.reported = now
             self.store.report(self.stack, share)
-        if is_stopping():
+        # Not if a checkpoint was offered and not yet due: it is to be saved first.
+        if self.is_stopping or (not self.was_asked and is_stopping()):
             raise StoppedError
+        self.was_asked = False
+
+    def _must_save(self) -> bool:
+        self.was_asked = True
+        self.is_stopping = self.is_stopping or is_stopping()
+        return self.is_stopping
 
 
 def work(
