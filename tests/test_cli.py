@@ -501,7 +501,7 @@ def test_every_command_helps_with_an_example(command):
         ),
         (
             ["fit", "nested.parquet", "-t", "y", "-o", "m"],
-            "column 'x' must hold numbers, dates or text, got ndarray in row 1",
+            "column 'x' holds list<element: int64> values, which are neither numbers",
         ),
         (
             ["predict", "model", "houses.csv", "--quantiles", "0.1,0.10"],

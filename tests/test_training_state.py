@@ -135,5 +135,5 @@ def test_a_state_that_cannot_be_is_refused_in_one_sentence(what):
     described = through_json(described)
     training_state.restore(described, tensors, both)
     WRONG[what](described, tensors)
-    with pytest.raises(InputError, match=r"must|missing|unknown"):
+    with pytest.raises(InputError, match=r"must|missing|unexpected"):
         training_state.restore(described, tensors, both)

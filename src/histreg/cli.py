@@ -730,6 +730,7 @@ def _read_for(
             raise InputError(
                 f"column {name!r} must hold {kinds[name]}s, as it did in fit: {reason}"
             )
+    _check_finite(read.frame[names])
     return read
 
 
