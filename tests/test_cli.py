@@ -469,6 +469,10 @@ def test_every_command_helps_with_an_example(command):
             "--out must be named .html",
         ),
         (["inspect", "."], "must be a folder with a model.json"),
+        (
+            ["report", "model", "houses.csv", "-t", "size", "--out", "r2.html"],
+            "--target must not be a column that the model predicts from, got 'size'",
+        ),
         *[
             (
                 ["fit", "houses.csv", "-t", "price", "-o", "m", "--seed", seed],

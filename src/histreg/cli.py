@@ -506,6 +506,11 @@ def report(
     reads = [table, *_files_of(model)]
     check_output("--out", out, overwrite=overwrite, reads=reads)
     regressor = HistogramRegressor.load(model)
+    if target in list(getattr(regressor, "feature_names_in_", [])):
+        raise InputError(
+            "--target must not be a column that the model predicts from, got "
+            f"{target!r}"
+        )
     if regressor.notes_.get("censored"):
         raise InputError(
             "report shows errors of targets that are known, and those of this model "

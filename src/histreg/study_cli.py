@@ -11,6 +11,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated
@@ -490,7 +491,7 @@ def _check_out(
     """Raise unless a command of the study may write this file."""
     # A store is all its JSON files; others may lie beside them.
     own = (sys.modules[name].__file__ for name in modules or [])
-    reads = [*store.rglob("*.json*"), *(Path(file) for file in own if file)]
+    reads = chain(store.rglob("*.json*"), (Path(file) for file in own if file))
     check_output("--out", out, overwrite=overwrite, reads=reads)
     if out.suffix == ".jsonl":  # in a store it would be taken for records
         raise InputError(f"--out must not be named .jsonl, as records are, got {out}")
