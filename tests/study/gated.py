@@ -16,7 +16,7 @@ import torch
 
 from histreg.study.runs import Outcome, Run
 
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0  # processes that import torch start slowly on a busy machine
 
 MODULE = """
 from histreg.study.catalogue import EXPERIMENTS, Experiment
@@ -38,11 +38,11 @@ if __name__ == "__main__":
 
 
 def wait_until(condition: Callable[[], Any]) -> Any:
-    """Return the condition's value as soon as it is true; fail after a minute."""
+    """Return the condition's value as soon as it is true; fail after two minutes."""
     deadline = time.monotonic() + PATIENCE_S
     while not (value := condition()):
         if time.monotonic() > deadline:
-            raise TimeoutError("it did not happen within a minute")
+            raise TimeoutError("it did not happen within two minutes")
         time.sleep(0.01)
     return value
 

@@ -229,7 +229,7 @@ class DaskCluster(Pool):
                 self._cluster = LocalCluster(
                     n_workers=n_workers,
                     threads_per_worker=1,
-                    dashboard_address=None,
+                    dashboard_address="127.0.0.1:0",  # a usual port may be taken
                     silence_logs=logging.ERROR,  # not how long workers take to end
                 )
             address = self._cluster.scheduler_address
