@@ -1007,9 +1007,9 @@ def test_calibrated_intervals_of_heavy_tails_are_finite_and_cover(method):
         return X, X[:, 0] + rng.standard_t(2.2, size=n)
 
     model = HistogramRegressor(
-        (64, 64), tails="gpd", max_iter=60, early_stopping=False, random_state=0
+        (64, 64), tails="gpd", max_iter=150, early_stopping=False, random_state=0
     )
-    model.set_params(dropout=0).fit(*draw(150)).calibrate(*draw(400))
+    model.set_params(dropout=0).fit(*draw(120)).calibrate(*draw(400))
     X, y = draw(4000)
     lower, upper = model.predict_interval(X, 0.9, method)
     assert np.isfinite(lower).all() and np.isfinite(upper).all()
