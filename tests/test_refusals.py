@@ -25,6 +25,11 @@ def test_a_refusal_is_one_sentence(kind, capsys):
     assert exit_of(kind("x must be y"), capsys) == (REFUSED, "histreg: x must be y\n")
 
 
+def test_a_name_with_line_ends_stays_in_the_line(capsys):
+    told = exit_of(InputError("column 'a\nb' must be y"), capsys)[1]
+    assert told == "histreg: column 'a b' must be y\n"
+
+
 def test_ctrl_c_has_the_exit_code_of_a_shell(capsys):
     assert exit_of(KeyboardInterrupt(), capsys)[0] == INTERRUPTED == 130
 

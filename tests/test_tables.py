@@ -90,6 +90,14 @@ def test_every_delimiter_is_understood_and_written_again(
     assert tables.read(again).equals(file.frame)
 
 
+def test_of_several_delimiters_that_fit_the_one_with_the_most_cells_is_taken(tmp_path):
+    path = tmp_path / "bars.csv"
+    path.write_text("a;b|c|d\nx;y|1|2\n")
+    assert tables.read_file(path).delimiter == "|"
+    path.write_text("a,b;c;d\nx,y;1;2\n")  # a comma is usual in a .csv
+    assert tables.read_file(path).delimiter == ","
+
+
 def test_a_delimiter_that_is_given_or_told_by_excel_is_taken(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("a:b,c\n1:2,3\n")

@@ -84,8 +84,9 @@ def needing(extra: str) -> Iterator[None]:
 
 
 def leave(sentence: str, code: int) -> NoReturn:
-    """Say why, and end with an exit code."""
-    print(f"histreg: {sentence}", file=sys.stderr)
+    """Say why in one line, and end with an exit code."""
+    # Names of columns and files may have line ends of their own.
+    print(f"histreg: {' '.join(sentence.splitlines())}", file=sys.stderr)
     raise typer.Exit(code)
 
 

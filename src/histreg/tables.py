@@ -239,5 +239,7 @@ def _delimiter_of(text: str, usual: str) -> str:
         counts = [len(row) for row in _first_records(text, delimiter, N_SAMPLED)]
         n_cells[delimiter] = counts[0] if counts else 0
         is_even[delimiter] = len(set(counts)) == 1 and counts[0] > 1
+    if is_even[usual]:
+        return usual
     even = [delimiter for delimiter in n_cells if is_even[delimiter]]
-    return even[0] if even else max(n_cells, key=lambda each: n_cells[each])
+    return max(even or n_cells, key=lambda each: n_cells[each])
