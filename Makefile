@@ -38,7 +38,7 @@ docs: $(INSTALLED)
 	$(BIN)/python docs/refresh.py docs/*.md
 
 test: $(INSTALLED)
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow"
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow"
 
 test-slow: $(INSTALLED)
 	$(BIN)/python -m pytest -q -m slow
