@@ -21,7 +21,7 @@ def test_each_is_a_value_error_and_says_what_it_was_told(kind):
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"x": np.inf}, "X contains infinity"),
+        ({"x": np.inf}, "infinity"),
         ({"y": np.nan}, "y contains NaN"),
         ({"weight": np.nan}, "sample_weight contains NaN"),
         ({"weight": 0.0}, "at least one non-zero"),
