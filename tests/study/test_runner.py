@@ -81,7 +81,16 @@ def test_a_record_says_where_it_came_from(store):
     record = store.find(STUDY[0])
     assert record.elapsed_s > 0
     assert record.environment["stack_size"] == 1
+    assert "resumed_after_epoch" not in record.environment
     assert {"torch", "histreg", "commit", "python"} <= set(record.environment)
+
+
+def test_a_record_names_the_company_that_it_was_computed_in(store):
+    runner.run(STUDY, store, InProcess())
+    for run in STUDY:
+        stack = store.find(run).environment["stack"]
+        same_seed = {other.key for other in STUDY if other.seed == run.seed}
+        assert set(stack) == same_seed and len(stack) == 3
 
 
 def test_stacks_share_a_seed_and_are_of_about_equal_size(store):
@@ -299,6 +308,8 @@ def test_a_training_that_is_stopped_goes_on_from_its_checkpoint(store, monkeypat
         found, expected = store.find(run).outcome.metrics, whole.find(run).outcome
         assert found == pytest.approx(dict(expected.metrics), rel=1e-4)
         assert store.find(run).elapsed_s > spent[run].spent_before_s
+        where = store.find(run).environment
+        assert (where["stack"], where["resumed_after_epoch"]) == ([run.key], 2)
     assert not list((store.root / "checkpoints").iterdir())
     assert not list((store.root / "progress").iterdir())
 

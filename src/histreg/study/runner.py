@@ -169,9 +169,14 @@ def work(
             for module in modules:  # a person's own data sets
                 importlib.import_module(module)
             workplace = _Workplace(store, mine, data_dir)
+            resumed_after = max(kept.epoch for kept in workplace.checkpoints)
             outcomes = type(mine[0]).compute(mine, workplace)
             finished = datetime.now(UTC).isoformat(timespec="seconds")
-            where = environment() | {"stack_size": len(mine)}
+            # Sums of float32 depend on the company, so that to make a record again
+            # takes the same stack, from the first epoch on.
+            where = environment() | {"stack_size": len(mine), "stack": list(keys)}
+            if resumed_after:
+                where["resumed_after_epoch"] = resumed_after
             for run, outcome, kept in zip(
                 mine, outcomes, workplace.checkpoints, strict=True
             ):
