@@ -1,6 +1,7 @@
 """Tables on disk: read, written, refused."""
 
 import gzip
+import json
 from datetime import date, time
 from decimal import Decimal
 
@@ -88,6 +89,18 @@ def test_every_delimiter_is_understood_and_written_again(
     if delimiter != "\t":  # of a file that is named otherwise
         assert again.read_text() == text.replace("\r", "")
     assert tables.read(again).equals(file.frame)
+
+
+def test_parquet_whose_notes_of_pandas_are_damaged_is_refused(tmp_path):
+    path = tmp_path / "noted.parquet"
+    columns = [{"name": "x", "field_name": "x"}]  # without their types
+    notes = {"columns": columns, "index_columns": [], "column_indexes": []}
+    table = pa.table({"x": [1, 2]}).replace_schema_metadata(
+        {"pandas": json.dumps(notes)}
+    )
+    pq.write_table(table, path)
+    with pytest.raises(InputError, match=r"noted\.parquet cannot be read as \.parquet"):
+        tables.read_file(path)
 
 
 def test_of_several_delimiters_that_fit_the_one_with_the_most_cells_is_taken(tmp_path):

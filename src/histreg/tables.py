@@ -69,9 +69,7 @@ def read_file(path: Path, delimiter: str | None = None) -> TableFile:
         raise InputError(f"there is no file {path}")
     try:
         if kind == ".parquet":
-            # Types of Arrow, so that what is written again has them too.
-            frame = pd.read_parquet(path, dtype_backend="pyarrow")
-            file = TableFile(frame, None, [])
+            file = TableFile(_read_parquet(path), None, [])
         else:
             file = _read_text(path, kind, delimiter)
     except pd.errors.EmptyDataError:
@@ -86,6 +84,15 @@ def read_file(path: Path, delimiter: str | None = None) -> TableFile:
         raise InputError(f"{path} must hold at least one row and one column, got none")
     file.frame.columns = file.frame.columns.map(str)
     return file
+
+
+def _read_parquet(path: Path) -> pd.DataFrame:
+    """Return a table with types of Arrow, so that what is written again has them."""
+    try:
+        return pd.read_parquet(path, dtype_backend="pyarrow")
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        # What pandas noted in the file is damaged: it looks things up in it unchecked.
+        raise InputError("its notes on the columns are damaged") from error
 
 
 def typed(table: pd.DataFrame, labels: Collection[str] = ()) -> pd.DataFrame:

@@ -20,7 +20,7 @@ from histreg.study.executors import (
 from histreg.study.methods import L2, HLGauss
 from histreg.study.store import State, Store
 from histreg.study.tabular import TabularRun
-from tests.study.gated import GatedRun, gated_study, wait_until
+from tests.study.gated import PATIENCE_S, GatedRun, gated_study, wait_until
 
 
 def double(x):
@@ -296,7 +296,7 @@ def test_ctrl_c_stops_what_has_begun_on_a_cluster(cluster, tmp_path):
     with gated_study(tmp_path, "abcdef", "--executor", f"dask://{address}") as study:
         wait_until(lambda: sum(bool(run.workers()) for run in runs) == 2)
         study.send_signal(signal.SIGINT)
-        _, errors = study.communicate(timeout=60)
+        _, errors = study.communicate(timeout=PATIENCE_S)
     assert (study.returncode, errors.count("\n")) == (130, 1), errors
     assert "stopped; the same command goes on from here" in errors
     states = [Store(tmp_path / "histreg-study").state(run) for run in runs]
@@ -315,7 +315,7 @@ def test_a_scheduler_that_dies_ends_the_study_in_one_sentence(cluster, tmp_path)
     with gated_study(tmp_path, "ab", "--executor", f"dask://{address}") as study:
         wait_until(lambda: store.has(runs[0]) and runs[1].workers())
         scheduler.kill()
-        _, errors = study.communicate(timeout=60)
+        _, errors = study.communicate(timeout=PATIENCE_S)
     assert (study.returncode, errors.count("\n")) == (2, 1), errors
     assert f"the Dask scheduler at tcp://{address} no longer answers" in errors
     assert store.has(runs[0])
