@@ -1,0 +1,1 @@
+"""Statistics over seeds, comparisons, and the numbers of the paper."""

@@ -1,0 +1,1 @@
+"""Values of games: replays, states, networks, runs."""

@@ -1,0 +1,1 @@
+"""Runs as data, the store, the runner: knows no experiment."""

@@ -1,0 +1,1 @@
+"""Targets of any shape: predictors, scores, runs."""

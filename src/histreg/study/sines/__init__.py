@@ -1,0 +1,1 @@
+"""Sines of growing frequency: runs and what is read from them."""

@@ -1,0 +1,1 @@
+"""Networks on the paper's tables: the trainer, probes, runs."""

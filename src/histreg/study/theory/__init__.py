@@ -1,0 +1,1 @@
+"""What the theory says, measured without training."""
