@@ -21,10 +21,10 @@ import torch
 from torch import Tensor
 
 from histreg.study.catalogue import FORECAST_HL
-from histreg.study.forecasters import BODIES
-from histreg.study.forecasts import ForecastRun, ForecastTraining
 from histreg.study.methods import L2
-from histreg.study.windows import Windows
+from histreg.study.series.forecasters import BODIES
+from histreg.study.series.runs import ForecastRun, ForecastTraining
+from histreg.study.series.windows import Windows
 
 METHODS = {"l2": L2(), "HL-Gauss": FORECAST_HL}
 BAR = 1.15  # that the project has set itself, for recurrent bodies

@@ -45,8 +45,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from histreg import HistogramRegressor
-from histreg.study import shapes
-from histreg.study.predictors import (
+from histreg.study.shapes.predictors import (
     COVERAGES,
     LEVELS,
     Prediction,
@@ -55,6 +54,7 @@ from histreg.study.predictors import (
     catboost,
     ngboost,
 )
+from histreg.study.shapes import runs as shapes
 
 N_SEEDS = 3
 Predict = Callable[[np.ndarray], Prediction]

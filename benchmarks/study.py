@@ -9,10 +9,10 @@ one network, at the throughput of the two together: 1 / (1 / t1 + 1 / t2). Keras
 run as the paper's authors run it, as one process that chooses its threads itself.
 
 * Keras ``fit`` trains one network a process, as ``benchmarks/study_keras.py`` says.
-* histreg trains stacks by `histreg.study.trainer.train`, from one call of ``on_epoch``
-  to the next, without the epochs after which it measures errors. Stacks are as large as
-  the study makes them for the shape: one of histogram losses alone, one of different
-  methods; and, to show what size does, one of 12 histogram losses.
+* histreg trains stacks by `histreg.study.tabular.trainer.train`, from one call of
+  ``on_epoch`` to the next, without the epochs after which it measures errors. Stacks
+  are as large as the study makes them for the shape: one of histogram losses alone, one
+  of different methods; and, to show what size does, one of 12 histogram losses.
 * Products are those of the same networks, forward and backward, into buffers that are
   kept: no activations, gradients of biases, losses or optimiser.
 
@@ -41,7 +41,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from histreg.study.environment import environment
+from histreg.study.engine.environment import environment
 from histreg.study.methods import (
     L1,
     L2,
@@ -57,8 +57,8 @@ from histreg.study.methods import (
     L2SoftmaxPerBin,
     NetworkMethod,
 )
-from histreg.study.tabular import TabularRun
-from histreg.study.trainer import Rows, Training, recorded_epochs, train
+from histreg.study.tabular.runs import TabularRun
+from histreg.study.tabular.trainer import Rows, Training, recorded_epochs, train
 from study_keras import BATCH_SIZE, N_BINS, SHAPES, Shape, Stopwatch
 
 HISTOGRAM_LOSSES: list[NetworkMethod] = [
@@ -138,8 +138,8 @@ def train_stack(name: str, methods: list[NetworkMethod], stopwatch: Stopwatch) -
 class Products:
     """The matrix products of a training step of M networks, and nothing else.
 
-    They are those of `histreg.study.perceptrons`, in its layouts, on numbers that are
-    random but finite. Networks with equally many outputs share a product.
+    They are those of `histreg.study.tabular.perceptrons`, in its layouts, on random
+    numbers. Networks with equally many outputs share a product.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ import torch
 import typer
 
 from histreg import Bins, theory
-from histreg.study_cli import app as study_app
+from histreg.cli.study import app as study_app
 from tests.pages import DOCS, ROOT, blocks, script
 
 MIGRATING = "docs/migrating_from_hl_gauss_pytorch.md"

@@ -10,8 +10,8 @@ from threading import Barrier
 
 import pytest
 
+from histreg._files import TEMPORARY, locked, whole, whole_folder
 from histreg.errors import WriteError
-from histreg.files import TEMPORARY, locked, whole, whole_folder
 
 
 def test_a_block_that_ends_well_leaves_its_file(tmp_path):
@@ -126,19 +126,19 @@ def killed(code: str, path) -> None:
 
 
 KILLED_IN_FILE = """
-from histreg.files import whole
+from histreg._files import whole
 with whole(Path(sys.argv[1])) as partial:
     partial.write_text("half of")
     os.kill(os.getpid(), signal.SIGKILL)
 """
 KILLED_IN_FOLDER = """
-from histreg.files import whole_folder
+from histreg._files import whole_folder
 with whole_folder(Path(sys.argv[1]), is_ours=lambda _: True) as partial:
     (partial / "new").touch()
     os.kill(os.getpid(), signal.SIGKILL)
 """
 KILLED_BETWEEN_RENAMES = """
-from histreg.files import whole_folder
+from histreg._files import whole_folder
 rename = Path.rename
 def last_rename(self, target):
     rename(self, target)

@@ -22,7 +22,8 @@ def test_python_dash_m_is_the_command():
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "typer", None)
-    monkeypatch.delitem(sys.modules, "histreg.cli", raising=False)
+    for name in [name for name in sys.modules if name.startswith("histreg.cli")]:
+        monkeypatch.delitem(sys.modules, name)
     with pytest.raises(SystemExit) as stop:
         command.main()
     assert "pip install 'histreg[cli]'" in str(stop.value)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from histreg.distribution import Histogram
     from histreg.heads import HistogramHead
     from histreg.losses import HistogramLoss
-    from histreg.regressor import HistogramRegressor
+    from histreg.tabular.regressor import HistogramRegressor
 
 __all__ = [
     "PRESETS",
@@ -34,7 +34,7 @@ _MODULES = {
     "Histogram": "distribution",
     "HistogramHead": "heads",
     "HistogramLoss": "losses",
-    "HistogramRegressor": "regressor",
+    "HistogramRegressor": "tabular.regressor",
 }
 
 

@@ -2,7 +2,7 @@
 
 import sys
 
-INTERRUPTED = 130  # as in histreg.refusals, which is not loaded yet
+INTERRUPTED = 130  # as in histreg.cli.errors, which is not loaded yet
 
 
 def main() -> None:

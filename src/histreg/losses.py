@@ -26,6 +26,11 @@ from histreg._checks import (
     check_weight,
     is_free_to_read,
 )
+from histreg._cross_entropy import (
+    at_least_float32,
+    cross_entropy,
+    window_cross_entropy,
+)
 from histreg.bins import (
     Bins,
     as_float64,
@@ -33,11 +38,6 @@ from histreg.bins import (
     float64_on,
     replacing_bins,
     restored_bins,
-)
-from histreg.cross_entropy import (
-    at_least_float32,
-    cross_entropy,
-    window_cross_entropy,
 )
 from histreg.distribution import Histogram
 from histreg.errors import InputError

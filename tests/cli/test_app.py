@@ -677,8 +677,8 @@ def test_other_losses_ranges_and_formats(place, monkeypatch):
 # The command, pressing Ctrl-C on itself in the second epoch of training.
 INTERRUPTED = """
 import os, signal
-from histreg import cli
-from histreg.regressor import HistogramRegressor
+from histreg.cli import app as cli
+from histreg.tabular.regressor import HistogramRegressor
 
 # A job in the background ignores it, and its children with it.
 signal.signal(signal.SIGINT, signal.default_int_handler)

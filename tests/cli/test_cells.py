@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histreg.cells import (
+from histreg.cli.cells import (
     NumberSpelling,
     doubt_of,
     durations_of,

@@ -3,9 +3,9 @@ import warnings
 import pytest
 import typer
 
+from histreg.cli.errors import FAILED, INTERRUPTED, REFUSED, needing, refusing
 from histreg.errors import InputError, NoDistributionError, WriteError
-from histreg.refusals import FAILED, INTERRUPTED, REFUSED, needing, refusing
-from histreg.study.store import DiskFullError
+from histreg.study.engine.store import DiskFullError
 
 
 def exit_of(error, capsys):

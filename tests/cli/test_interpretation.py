@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histreg.cells import Spelling
+from histreg.cli.cells import Spelling
+from histreg.cli.interpretation import interpret
 from histreg.errors import InputError
-from histreg.interpretation import interpret
 
 SEMICOLON, COMMA, TAB = Spelling(";"), Spelling(","), Spelling("\t")
 
@@ -46,7 +46,7 @@ def test_many_columns_in_blocks_are_the_same_as_each_alone(monkeypatch):
     for name, cells in table.items():
         alone = read(**{name: cells}).frame[name]
         pd.testing.assert_series_equal(together[name], alone)
-    monkeypatch.setattr("histreg.interpretation.CELLS_AT_ONCE", 1)
+    monkeypatch.setattr("histreg.cli.interpretation.CELLS_AT_ONCE", 1)
     pd.testing.assert_frame_equal(read(**table).frame, together)
     assert together["b"].tolist() == ["x", None, "y"]
     assert together["d"].isna().all() and together["d"].dtype == float

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from histreg.cli.outputs import check_output, check_output_folder
 from histreg.errors import InputError, WriteError
-from histreg.outputs import check_output, check_output_folder
 
 LINKS = {
     "itself": lambda path: path,

@@ -19,9 +19,9 @@ from histreg.study.catalogue import (
 )
 from histreg.study.claims import CLAIMS
 from histreg.study.datasets import DATASETS, GAMES, SERIES
+from histreg.study.engine.store import State, Store
 from histreg.study.methods import L2, HLGauss, HLProjected
-from histreg.study.store import State, Store
-from histreg.study.tabular import TabularRun
+from histreg.study.tabular.runs import TabularRun
 from tests.report.examples import RECORDS
 from tests.study.gated import GatedRun, gated_study, wait_until
 from tests.study.made_up import forecast_records, record_of, value_records

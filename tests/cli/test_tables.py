@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from histreg import tables
-from histreg.cells import Spelling
+from histreg.cli import tables
+from histreg.cli.cells import Spelling
 from histreg.errors import InputError
 
 FRAME = pd.DataFrame(

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from histreg import HistogramRegressor
-from histreg.study import runner
 from histreg.study.catalogue import EXPERIMENTS, selected
-from histreg.study.executors import InProcess
-from histreg.study.store import Store
+from histreg.study.engine import runner
+from histreg.study.engine.executors import InProcess
+from histreg.study.engine.store import Store
 from tests.fuzz.campaign import BrokenPromiseError, Campaign
 from tests.fuzz.commands import started
 

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from histreg import HistogramRegressor
-from histreg.study.store import Store
+from histreg.study.engine.store import Store
 from tests.fuzz.campaign import BrokenPromiseError, Campaign
 from tests.fuzz.commands import histreg, started
 

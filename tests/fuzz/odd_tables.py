@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from histreg import HistogramRegressor
-from histreg.tables import read
+from histreg.cli.tables import read
 from tests.fuzz.campaign import BrokenPromiseError, Campaign
 from tests.fuzz.commands import Answer, histreg
 

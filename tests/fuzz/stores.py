@@ -9,10 +9,10 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from histreg.study import runner
 from histreg.study.catalogue import EXPERIMENTS, selected
-from histreg.study.executors import InProcess
-from histreg.study.store import Store
+from histreg.study.engine import runner
+from histreg.study.engine.executors import InProcess
+from histreg.study.engine.store import Store
 from tests.fuzz.campaign import BrokenPromiseError, Campaign
 from tests.fuzz.commands import histreg
 from tests.study.damage import PROGRESS_DAMAGES, RECORD_DAMAGES, damage_file

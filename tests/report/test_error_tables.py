@@ -3,6 +3,7 @@
 import pytest
 
 from histreg.report.error_tables import in_paper, shown
+from histreg.study.analysis.statistics import Estimate, Setting
 from histreg.study.methods import (
     L1,
     L2,
@@ -17,8 +18,7 @@ from histreg.study.methods import (
     L2SoftmaxPerBin,
     LinearRegression,
 )
-from histreg.study.statistics import Estimate, Setting
-from histreg.study.tabular import TabularRun
+from histreg.study.tabular.runs import TabularRun
 from tests.report.examples import (
     FROZEN,
     RATES,

@@ -6,8 +6,8 @@ import pytest
 from histreg.report.study_figures import figure_of
 from histreg.study.catalogue import FORECAST_HL
 from histreg.study.datasets import SERIES
-from histreg.study.forecasters import BODIES
 from histreg.study.methods import L2
+from histreg.study.series.forecasters import BODIES
 from tests.report.examples import FAN, NUMBERS, RECORDS, forecasts, reading
 from tests.report.reading import axes_of, data_of, lines_of
 from tests.study.made_up import DIRECT, forecast_records, naive_record

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from histreg import HistogramRegressor
-from histreg.evaluation import scores_of
 from histreg.report.model_page import LEVELS, Evidence, write_page
+from histreg.tabular.evaluation import scores_of
 from tests.browser import chromium
 
 PICTURES = 4 + 6

@@ -5,9 +5,9 @@ import pytest
 from matplotlib.text import Text
 
 from histreg.report.study_figures import figure_of
+from histreg.study.analysis.paper import published_log_ratios
 from histreg.study.catalogue import VALUE_GAMES, VALUE_HL
 from histreg.study.methods import L2
-from histreg.study.paper import published_log_ratios
 from tests.report.examples import RECORDS, values
 from tests.report.reading import axes_of, data_of, lines_of
 from tests.study.made_up import value_records

@@ -3,9 +3,9 @@
 import pytest
 
 from histreg.report.study_tables import tables_of
+from histreg.study.analysis.paper import published_log_ratios
 from histreg.study.catalogue import EXPERIMENTS, VALUE_GAMES, VALUE_HL, selected
 from histreg.study.methods import L2
-from histreg.study.paper import published_log_ratios
 from tests.report.examples import RECORDS, values
 from tests.report.reading import rows
 from tests.study.made_up import value_records

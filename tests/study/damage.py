@@ -16,8 +16,8 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from histreg.study.runs import Run
-from histreg.study.store import Store
+from histreg.study.engine.runs import Run
+from histreg.study.engine.store import Store
 
 Damage = Callable[[bytes], "bytes | None"]
 

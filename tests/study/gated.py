@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import torch
 
-from histreg.study.runs import Outcome, Run
+from histreg.study.engine.runs import Outcome, Run
 
 PATIENCE_S = 120.0  # processes that import torch start slowly on a busy machine
 

@@ -4,14 +4,14 @@ import json
 import math
 from collections.abc import Mapping
 
-from histreg.study.forecasts import READING, ForecastRun
+from histreg.study.atari.runs import ValueRun
+from histreg.study.engine.runs import Outcome, Record
 from histreg.study.measurements import Measurement
 from histreg.study.methods import L2, HLGauss
-from histreg.study.runs import Outcome, Record
-from histreg.study.shapes import ShapeRun
-from histreg.study.sines import SineRun
-from histreg.study.tabular import TabularRun
-from histreg.study.values import ValueRun
+from histreg.study.series.runs import READING, ForecastRun
+from histreg.study.shapes.runs import ShapeRun
+from histreg.study.sines.runs import SineRun
+from histreg.study.tabular.runs import TabularRun
 
 DIRECT = {"head": "direct", "first_weights": "pytorch", "validation": "loss"}
 """The fields of forecasters without a projection."""

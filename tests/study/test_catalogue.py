@@ -11,6 +11,7 @@ import pytest
 from histreg.bins import PRESETS, Bins
 from histreg.report.study_figures import FIGURES
 from histreg.report.study_tables import TABLES
+from histreg.study.atari.runs import ValueRun
 from histreg.study.catalogue import (
     DATA,
     EXPERIMENTS,
@@ -23,7 +24,7 @@ from histreg.study.catalogue import (
     sines,
 )
 from histreg.study.datasets import DATASETS, SERIES, dataset
-from histreg.study.forecasts import READING, ForecastRun
+from histreg.study.engine.store import Store
 from histreg.study.measurements import Measurement
 from histreg.study.methods import (
     L2,
@@ -35,9 +36,8 @@ from histreg.study.methods import (
     L2Noise,
     LinearRegression,
 )
-from histreg.study.store import Store
-from histreg.study.tabular import TabularRun
-from histreg.study.values import ValueRun
+from histreg.study.series.runs import READING, ForecastRun
+from histreg.study.tabular.runs import TabularRun
 
 KEPT = Path(__file__).parents[2] / "results" / "study"
 ALL = {run.key: run for each in EXPERIMENTS.values() for run in each.runs}

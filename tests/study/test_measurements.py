@@ -10,7 +10,9 @@ import torch
 from scipy.stats import norm
 
 from histreg import theory
-from histreg.study import measurements, replays, states
+from histreg.study import measurements
+from histreg.study.atari import replays, states
+from histreg.study.atari.replays import OutOfStepError, replay_of
 from histreg.study.datasets import DATASETS, GAMES, SERIES, DataSet, Table, dataset
 from histreg.study.measurements import (
     MEASUREMENTS,
@@ -18,7 +20,6 @@ from histreg.study.measurements import (
     bias_simulation,
     gaussian_fit,
 )
-from histreg.study.replays import OutOfStepError, replay_of
 from tests.study.made_up import Alone
 from tests.study.toy_game import GAME, Toy, recorded, written
 

@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from histreg import Bins, Histogram
+from histreg.study.engine.runs import Outcome
 from histreg.study.methods import L2, Method
 from histreg.study.network_runs import (
     NetworkRun,
@@ -18,8 +19,7 @@ from histreg.study.network_runs import (
     spread_scores,
     under,
 )
-from histreg.study.runs import Outcome
-from histreg.study.trainer import CheckpointError
+from histreg.study.tabular.trainer import CheckpointError
 from tests.study.made_up import Alone, Memory
 
 N = 10

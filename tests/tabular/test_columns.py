@@ -11,7 +11,8 @@ import pytest
 import torch
 from scipy.stats import norm, rankdata
 
-from histreg.columns import (
+from histreg.errors import InputError
+from histreg.tabular.columns import (
     NUMBER_OR_TIME,
     UNKNOWN,
     LabelCodes,
@@ -20,7 +21,6 @@ from histreg.columns import (
     kinds_of,
     read_frame,
 )
-from histreg.errors import InputError
 
 DAY_S = 86400.0
 

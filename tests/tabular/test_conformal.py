@@ -6,7 +6,8 @@ import math
 import pytest
 import torch
 
-from histreg import Bins, Histogram, conformal
+from histreg import Bins, Histogram
+from histreg.tabular import conformal
 from histreg.tails import Tail
 
 BINS = Bins.uniform(-6.0, 6.0, 60)

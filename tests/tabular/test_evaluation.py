@@ -7,7 +7,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from histreg import HistogramRegressor, metrics
-from histreg.evaluation import (
+from histreg.tabular.evaluation import (
     censored_scores_of,
     check_orderable,
     normal_crps,

@@ -9,11 +9,12 @@ import polars as pl
 import pytest
 import torch
 
-from histreg import Bins, HistogramRegressor, model_files
-from histreg import model as model_module
-from histreg.columns import Table
+from histreg import Bins, HistogramRegressor
 from histreg.errors import InputError
-from histreg.model import n_outside, sample_of
+from histreg.tabular import model as model_module
+from histreg.tabular import model_files
+from histreg.tabular.columns import Table
+from histreg.tabular.model import n_outside, sample_of
 
 
 def table_of(numbers, labels=None):

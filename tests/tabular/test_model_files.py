@@ -13,8 +13,8 @@ from threading import Event
 import pytest
 import torch
 
-from histreg import model_files
 from histreg.errors import InputError, WriteError
+from histreg.tabular import model_files
 from tests import damage
 
 TENSORS = {"a.weight": torch.arange(6.0).view(2, 3), "b": torch.tensor([1], dtype=int)}
@@ -140,7 +140,7 @@ WRITER = """
 import sys
 from pathlib import Path
 import torch
-from histreg import model_files
+from histreg.tabular import model_files
 print("ready", flush=True)
 sys.stdin.readline()
 for i in range(40):

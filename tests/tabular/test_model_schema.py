@@ -8,8 +8,9 @@ import pytest
 import torch
 from torch import nn
 
-from histreg import HistogramRegressor, model_schema
+from histreg import HistogramRegressor
 from histreg.errors import InputError
+from histreg.tabular import model_schema
 from tests import damage
 from tests.damage import DAMAGES, FILE_DAMAGES
 

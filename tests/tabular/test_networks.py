@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from histreg import Bins, HistogramHead
-from histreg.networks import (
+from histreg.tabular.networks import (
     CopiedBody,
     LabelEmbedding,
     PeriodicEmbedding,

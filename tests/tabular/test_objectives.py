@@ -5,7 +5,7 @@ import torch
 from scipy.stats import norm
 
 from histreg import Bins, Histogram, losses, targets
-from histreg.objectives import (
+from histreg.tabular.objectives import (
     LOSSES,
     ON_BOUNDS,
     TARGETS,

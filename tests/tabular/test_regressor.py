@@ -20,16 +20,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from torch import nn
 
-from histreg import (
-    Bins,
-    HistogramRegressor,
-    conformal,
-    metrics,
-    model_files,
-    targets,
-)
+from histreg import Bins, HistogramRegressor, metrics, targets
 from histreg.errors import NoDistributionError
-from histreg.objectives import LOSSES
+from histreg.tabular import conformal, model_files
+from histreg.tabular.objectives import LOSSES
 from tests.references import kaplan_meier
 
 SMALL = {"hidden_layer_sizes": (16,), "max_iter": 8, "random_state": 0}

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import nn
 
-from histreg.networks import CopiedBody, Stack, TabularBody
-from histreg.training import (
+from histreg.tabular.networks import CopiedBody, Stack, TabularBody
+from histreg.tabular.training import (
     Generators,
     Measure,
     Rows,

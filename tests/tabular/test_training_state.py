@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from histreg import training_state
 from histreg.errors import InputError
-from histreg.networks import Stack, TabularBody
-from histreg.training import Settings, optimizer_of
-from histreg.training_state import TrainingState
+from histreg.tabular import training_state
+from histreg.tabular.networks import Stack, TabularBody
+from histreg.tabular.training import Settings, optimizer_of
+from histreg.tabular.training_state import TrainingState
 
 
 def parts(seed=0):

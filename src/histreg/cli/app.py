@@ -33,12 +33,17 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from histreg import spacings, tables, theory
+from histreg import spacings, theory
 from histreg._checks import check_choice, check_count, check_fraction
-from histreg.cells import DECIMALS, Spelling
-from histreg.columns import TEMPORAL, described_kinds, kinds_of, named_kinds
+from histreg.cli import tables
+from histreg.cli.cells import DECIMALS, Spelling
+from histreg.cli.errors import needing, refusing
+from histreg.cli.interpretation import Interpretation, interpret
+from histreg.cli.outputs import Overwrite, check_output, check_output_folder
+from histreg.cli.study import app as study_app
 from histreg.errors import InputError
-from histreg.evaluation import (
+from histreg.tabular.columns import TEMPORAL, described_kinds, kinds_of, named_kinds
+from histreg.tabular.evaluation import (
     CensoredScores,
     Parts,
     Scores,
@@ -49,15 +54,11 @@ from histreg.evaluation import (
     scores_of_point,
     shown_number,
 )
-from histreg.interpretation import Interpretation, interpret
-from histreg.model_files import DESCRIPTION
-from histreg.objectives import LOSSES
-from histreg.outputs import Overwrite, check_output, check_output_folder
-from histreg.refusals import needing, refusing
-from histreg.regressor import HistogramRegressor
-from histreg.study_cli import app as study_app
+from histreg.tabular.model_files import DESCRIPTION
+from histreg.tabular.objectives import LOSSES
+from histreg.tabular.regressor import HistogramRegressor
+from histreg.tabular.training import Epoch
 from histreg.tails import KINDS
-from histreg.training import Epoch
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -80,7 +81,7 @@ MOST_SAID = 5  # columns of which the same is said
 FEWEST_BINS = 13  # of which twelve are the padding
 LARGEST_SEED = 2**32 - 1  # of NumPy's generators
 MOST_NAMES = 10  # of columns, in a message
-FEWEST_TO_CALIBRATE = 9  # rows: fewer cannot promise 90 %, see histreg.conformal
+FEWEST_TO_CALIBRATE = 9  # rows; fewer cannot promise 90 %, see tabular/conformal.py
 
 TableFile = Annotated[
     Path, typer.Argument(help="A .csv, .tsv (also .gz) or .parquet file.")

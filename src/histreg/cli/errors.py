@@ -60,7 +60,7 @@ def refusing(command: Callable[P, None]) -> Callable[P, None]:
 def is_of_stdout(error: Exception) -> bool:
     """Whether standard output could not be written, to a full disk for example.
 
-    Files of ours are written by `histreg.files`, which has its own error; what is left
+    Files of ours are written by `histreg._files`, which has its own error; what is left
     and names no file is of a stream.
     """
     return (

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from histreg import cells
-from histreg.cells import MISSING, NumberSpelling, Spelling
+from histreg.cli import cells
+from histreg.cli.cells import MISSING, NumberSpelling, Spelling
 from histreg.errors import InputError
 
 CELLS_AT_ONCE = 2**16  # that are read as numbers: a bound on memory

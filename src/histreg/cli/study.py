@@ -24,17 +24,17 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
 from histreg._checks import check_choice, check_count
+from histreg._files import whole
+from histreg.cli.errors import INTERRUPTED, leave, needing, refusing
+from histreg.cli.outputs import Overwrite, check_output, check_output_folder
 from histreg.errors import InputError
-from histreg.files import whole
-from histreg.outputs import Overwrite, check_output, check_output_folder
-from histreg.refusals import INTERRUPTED, leave, needing, refusing
-from histreg.study import runner
 from histreg.study.catalogue import EXPERIMENTS, experiment, selected
 from histreg.study.datasets import GAMES, SERIES, TABLES, TableSource, source
-from histreg.study.executors import pool_of
-from histreg.study.predictors import PREDICTORS
-from histreg.study.runs import Record, Run
-from histreg.study.store import State, Store
+from histreg.study.engine import runner
+from histreg.study.engine.executors import pool_of
+from histreg.study.engine.runs import Record, Run
+from histreg.study.engine.store import State, Store
+from histreg.study.shapes.predictors import PREDICTORS
 
 if TYPE_CHECKING:  # it is loaded by the commands that print
     from histreg.report.printed import PrintedTable
@@ -326,7 +326,7 @@ def table(
     from histreg.report.paired_tables import check_paired
     from histreg.report.printed import FORMATS
     from histreg.report.study_tables import MAIN_METRICS, tables_of
-    from histreg.study.statistics import METRICS
+    from histreg.study.analysis.statistics import METRICS
 
     _import(modules)
     if out is not None:

@@ -1,7 +1,7 @@
 """Tables on disk: CSV, TSV and Parquet, in and out.
 
 What a CSV file says is read as text, so that it can be written again as it was;
-`histreg.interpretation` then tells numbers, times and labels apart.
+`histreg.cli.interpretation` then tells numbers, times and labels apart.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from typing import NamedTuple
 import pandas as pd
 import pyarrow as pa
 
-from histreg.cells import Spelling
+from histreg._files import whole
+from histreg.cli.cells import Spelling
+from histreg.cli.interpretation import interpret
 from histreg.errors import InputError
-from histreg.files import whole
-from histreg.interpretation import interpret
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 DELIMITERS = (",", ";", "\t", "|")

@@ -12,16 +12,16 @@ from matplotlib.figure import Figure
 from histreg.report.error_tables import Label, column_label, in_paper
 from histreg.report.figures import BLUE, ORANGE
 from histreg.report.panels import datasets_of, set_log
-from histreg.study.datasets import dataset
-from histreg.study.representations import COLUMNS, column_of
-from histreg.study.runs import Record
-from histreg.study.statistics import (
+from histreg.study.analysis.statistics import (
     Estimate,
     Setting,
     best_settings,
     settings_of,
     validated_settings,
 )
+from histreg.study.datasets import dataset
+from histreg.study.engine.runs import Record
+from histreg.study.tabular.representations import COLUMNS, column_of
 
 
 def overall(records: Sequence[Record]) -> Figure:

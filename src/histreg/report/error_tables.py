@@ -8,12 +8,8 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 
 from histreg.report.printed import PrintedTable
-from histreg.study.catalogue import EXPERIMENTS
-from histreg.study.datasets import dataset
-from histreg.study.paper import published
-from histreg.study.representations import column_of, published_name, with_own_body
-from histreg.study.runs import Record
-from histreg.study.statistics import (
+from histreg.study.analysis.paper import published
+from histreg.study.analysis.statistics import (
     Estimate,
     Seeds,
     Setting,
@@ -23,11 +19,19 @@ from histreg.study.statistics import (
     settings_of,
     validated_settings,
 )
-from histreg.study.training_curves import (
+from histreg.study.catalogue import EXPERIMENTS
+from histreg.study.datasets import dataset
+from histreg.study.engine.runs import Record
+from histreg.study.tabular.curves import (
     FIRST_EPOCHS,
     early_area,
     jumpiness,
     unsteadiness,
+)
+from histreg.study.tabular.representations import (
+    column_of,
+    published_name,
+    with_own_body,
 )
 
 Label = Callable[[Setting], str]

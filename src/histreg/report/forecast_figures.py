@@ -20,11 +20,11 @@ from histreg.report.panels import (
     panels,
     set_log,
 )
-from histreg.study.forecasts import FIRST_WEIGHTS, HEADS, READING, ForecastRun
+from histreg.study.analysis.paper import published_forecast
+from histreg.study.analysis.statistics import ForecastSetting, forecast_settings
+from histreg.study.engine.runs import Record
 from histreg.study.methods import L2
-from histreg.study.paper import published_forecast
-from histreg.study.runs import Record
-from histreg.study.statistics import ForecastSetting, forecast_settings
+from histreg.study.series.runs import FIRST_WEIGHTS, HEADS, READING, ForecastRun
 
 FANS = (
     ("0.05", "0.95", "#d1e3ef"),

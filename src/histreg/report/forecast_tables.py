@@ -14,14 +14,18 @@ from histreg.report.error_tables import (
     with_seeds,
 )
 from histreg.report.printed import PrintedTable
+from histreg.study.analysis.paper import published_forecast
+from histreg.study.analysis.statistics import (
+    Estimate,
+    ForecastSetting,
+    forecast_settings,
+)
 from histreg.study.catalogue import EXPERIMENTS
 from histreg.study.datasets import SERIES, source
-from histreg.study.forecasts import CRITERIA
+from histreg.study.engine.runs import Record
 from histreg.study.measurements import N_SEEN, Measurement
 from histreg.study.methods import L2
-from histreg.study.paper import published_forecast
-from histreg.study.runs import Record
-from histreg.study.statistics import Estimate, ForecastSetting, forecast_settings
+from histreg.study.series.runs import CRITERIA
 
 ERRORS = ("test MSE", "test MAE")
 OF_DISTRIBUTIONS = ("test CRPS", "test coverage 0.8", "test coverage 0.9")

@@ -12,10 +12,10 @@ from histreg.report.figures import BLUE, GREY, ORANGE
 from histreg.report.panels import panels
 from histreg.study.claims.theory import TOLERANCES
 from histreg.study.datasets import dataset
+from histreg.study.engine.runs import Record
 from histreg.study.measurements import Measurement
-from histreg.study.runs import Record
-from histreg.study.sine_curves import BestRate, best_rates
-from histreg.study.sines import SineRun, sine
+from histreg.study.sines.curves import BestRate, best_rates
+from histreg.study.sines.runs import SineRun, sine
 
 FITS_SHOWN = {"l2": 1e-3, "HL-Gauss": 1e-2}  # learning rates, as in the paper
 STYLES = {"l2": (ORANGE, "--"), "HL-Gauss": (BLUE, "-")}

@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 
 from histreg.report.printed import PrintedTable
+from histreg.study.analysis.paper import published_data
 from histreg.study.claims.theory import TOLERANCES
 from histreg.study.datasets import dataset
+from histreg.study.engine.runs import Record
 from histreg.study.measurements import Measurement
-from histreg.study.paper import published_data
-from histreg.study.runs import Record
-from histreg.study.sine_curves import best_rates
+from histreg.study.sines.curves import best_rates
 
 
 def targets(records: Sequence[Record], metrics: Sequence[str]) -> list[PrintedTable]:  # noqa: ARG001
@@ -178,6 +178,6 @@ def theorems(records: Sequence[Record], metrics: Sequence[str]) -> list[PrintedT
         for name, value in record.outcome.metrics.items()
         if name in TOLERANCES
     ]
-    notes = ["The largest over many cases, in float64; see histreg.study.theorems."]
+    notes = ["The largest over many cases, in float64; see histreg/study/theory."]
     header = ("statement", "value", "at most")
     return [PrintedTable("Theorems as numbers", header, rows, notes)]

@@ -11,13 +11,13 @@ import jinja2
 import numpy as np
 
 from histreg import metrics
-from histreg.columns import described_kinds
+from histreg._files import whole
 from histreg.distribution import Histogram
 from histreg.errors import InputError
-from histreg.evaluation import Scores, scores_of, shown_number
-from histreg.files import whole
 from histreg.report import figures
 from histreg.report.figures import Array
+from histreg.tabular.columns import described_kinds
+from histreg.tabular.evaluation import Scores, scores_of, shown_number
 
 LEVELS = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
 N_EXAMPLES = 6

@@ -18,16 +18,8 @@ from histreg.report.error_tables import (
 )
 from histreg.report.forecast_tables import ERRORS
 from histreg.report.printed import PrintedTable
-from histreg.study.catalogue import EXPERIMENTS
-from histreg.study.comparisons import Comparison
-from histreg.study.datasets import source
-from histreg.study.forecasts import ForecastRun
-from histreg.study.methods import L2, HLGauss, HLOneBin, Method
-from histreg.study.representations import with_own_body
-from histreg.study.runs import Record
-from histreg.study.shape_scores import COMPARED, UNIFORM
-from histreg.study.shapes import ShapeRun
-from histreg.study.statistics import (
+from histreg.study.analysis.comparisons import Comparison
+from histreg.study.analysis.statistics import (
     ForecastSetting,
     Setting,
     ShapeSetting,
@@ -38,7 +30,15 @@ from histreg.study.statistics import (
     shape_settings,
     validated_settings,
 )
-from histreg.study.tabular import TabularRun
+from histreg.study.catalogue import EXPERIMENTS
+from histreg.study.datasets import source
+from histreg.study.engine.runs import Record
+from histreg.study.methods import L2, HLGauss, HLOneBin, Method
+from histreg.study.series.runs import ForecastRun
+from histreg.study.shapes.runs import ShapeRun
+from histreg.study.shapes.scores import COMPARED, UNIFORM
+from histreg.study.tabular.representations import with_own_body
+from histreg.study.tabular.runs import TabularRun
 
 USUAL_PADDING = HLGauss().padding_in_bins
 

@@ -17,7 +17,7 @@ from matplotlib.transforms import Bbox
 
 from histreg.errors import InputError
 from histreg.report.figures import BLUE, ORANGE
-from histreg.study.statistics import Setting
+from histreg.study.analysis.statistics import Setting
 
 GREEN, PURPLE, BLACK = "#3d8c40", "#8b3fa8", "#000000"
 LOOKS = ((BLUE, "o"), (ORANGE, "s"), (GREEN, "^"), (PURPLE, "D"), (BLACK, "v"))

@@ -19,12 +19,12 @@ from histreg.report.panels import (
     panels,
     set_log,
 )
+from histreg.study.analysis.statistics import Setting, settings_of
 from histreg.study.datasets import dataset
+from histreg.study.engine.runs import Record
 from histreg.study.methods.histograms import HistogramLossMethod
-from histreg.study.runs import Record
-from histreg.study.statistics import Setting, settings_of
-from histreg.study.tabular import TabularRun
-from histreg.study.training_curves import steepness
+from histreg.study.tabular.curves import steepness
+from histreg.study.tabular.runs import TabularRun
 
 STYLES = {"HL-Gauss": "-", "l2": "--", "HL-OneBin": ":"}  # so that grey print tells
 NORM = "gradient norm / excess loss"

@@ -14,9 +14,9 @@ from histreg.report.figures import BLUE, GREY, ORANGE
 from histreg.report.panels import BLACK, GREEN, PURPLE, add_legend, panels, set_log
 from histreg.study.catalogue import HEAVY
 from histreg.study.datasets import source
-from histreg.study.predictors import OTHERS
-from histreg.study.runs import Record
-from histreg.study.shape_scores import AUTO, CRPS, UNIFORM, ShapeScores
+from histreg.study.engine.runs import Record
+from histreg.study.shapes.predictors import OTHERS
+from histreg.study.shapes.scores import AUTO, CRPS, UNIFORM, ShapeScores
 
 LOOKS = {
     AUTO: (BLUE, "o", BLUE),

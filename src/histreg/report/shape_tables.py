@@ -7,17 +7,17 @@ from collections.abc import Sequence
 
 from histreg.report.error_tables import seeds_of
 from histreg.report.printed import PrintedTable
+from histreg.study.analysis.statistics import Estimate, ShapeSetting
 from histreg.study.catalogue import EXPERIMENTS, HEAVY, LIGHT
 from histreg.study.datasets import source
-from histreg.study.runs import Record
-from histreg.study.shape_scores import (
+from histreg.study.engine.runs import Record
+from histreg.study.shapes.scores import (
     COMPARED,
     CRPS,
     UNIFORM,
     ShapeScores,
     promises_of,
 )
-from histreg.study.statistics import Estimate, ShapeSetting
 
 MEANS = {"heavy": HEAVY, "light": LIGHT}
 SCORES = {

@@ -18,7 +18,7 @@ from histreg.report import (
     value_figures,
 )
 from histreg.study.catalogue import EXPERIMENTS
-from histreg.study.runs import Record
+from histreg.study.engine.runs import Record
 
 
 def figure_of(name: str, records: Sequence[Record]) -> Figure:

@@ -17,9 +17,9 @@ from histreg.report import (
 from histreg.report.error_tables import Tables, errors
 from histreg.report.paired_tables import paired_table
 from histreg.report.printed import PrintedTable
+from histreg.study.analysis.statistics import METRICS
 from histreg.study.catalogue import EXPERIMENTS
-from histreg.study.runs import Record, Run
-from histreg.study.statistics import METRICS
+from histreg.study.engine.runs import Record, Run
 
 MAIN_METRICS = ("test MAE", "test RMSE")
 

@@ -18,8 +18,15 @@ from histreg.report.panels import (
     panels,
     set_log,
 )
+from histreg.study.analysis.statistics import (
+    Setting,
+    best_on_validation,
+    of_any_rate,
+    settings_of,
+)
 from histreg.study.catalogue import AUXILIARY, N_BINS, RATES
 from histreg.study.datasets import dataset
+from histreg.study.engine.runs import Record
 from histreg.study.methods import (
     L2,
     HLGauss,
@@ -30,14 +37,7 @@ from histreg.study.methods import (
     L2MultiTask,
     Method,
 )
-from histreg.study.runs import Record
-from histreg.study.statistics import (
-    Setting,
-    best_on_validation,
-    of_any_rate,
-    settings_of,
-)
-from histreg.study.tabular import TabularRun
+from histreg.study.tabular.runs import TabularRun
 
 STYLES = {"train": ":", "validation": ":", "test": "-"}
 

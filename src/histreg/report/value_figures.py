@@ -12,14 +12,14 @@ from histreg.errors import InputError
 from histreg.report.figures import BLUE, GREY, ORANGE
 from histreg.report.panels import BLACK, add_legend, name_points, panels, set_log
 from histreg.report.value_tables import ERRORS, in_paper
-from histreg.study.measurements import Measurement
-from histreg.study.ratios import (
+from histreg.study.analysis.ratios import (
     ValuePair,
     ratios_of,
     slope_through_origin,
     value_pairs,
 )
-from histreg.study.runs import Record
+from histreg.study.engine.runs import Record
+from histreg.study.measurements import Measurement
 
 TINT = "#a3c7de"
 ROOM = 2.0  # beside the least and the largest error, as a factor: for names

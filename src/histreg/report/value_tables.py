@@ -7,18 +7,18 @@ from collections.abc import Callable, Sequence
 
 from histreg.report.error_tables import Tables, seeds_of
 from histreg.report.printed import PrintedTable
-from histreg.study.catalogue import EXPERIMENTS
-from histreg.study.measurements import Measurement
-from histreg.study.paper import published_log_ratios
-from histreg.study.ratios import (
+from histreg.study.analysis.paper import published_log_ratios
+from histreg.study.analysis.ratios import (
     Ratios,
     ValuePair,
     ratios_of,
     slope_through_origin,
     value_pairs,
 )
-from histreg.study.runs import Record
-from histreg.study.statistics import value_settings
+from histreg.study.analysis.statistics import value_settings
+from histreg.study.catalogue import EXPERIMENTS
+from histreg.study.engine.runs import Record
+from histreg.study.measurements import Measurement
 
 ERRORS = ("test MAE", "test RMSE")
 NAIVE = ("test MAE of the median", "test RMSE of the mean")

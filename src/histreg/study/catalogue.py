@@ -9,9 +9,9 @@ from typing import Any
 
 from histreg._checks import check_choice, check_count
 from histreg.bins import PRESETS, Preset
+from histreg.study.atari.runs import ValueRun
 from histreg.study.datasets import GAMES, SERIES, TABLES
-from histreg.study.forecasters import BODIES
-from histreg.study.forecasts import CRITERIA, FIRST_WEIGHTS, HEADS, READING, ForecastRun
+from histreg.study.engine.runs import Run
 from histreg.study.measurements import Measurement
 from histreg.study.methods import (
     L1,
@@ -34,12 +34,18 @@ from histreg.study.methods import (
     LinearRegression,
     Method,
 )
-from histreg.study.predictors import PREDICTORS
-from histreg.study.runs import Run
-from histreg.study.shapes import ShapeRun
-from histreg.study.sines import SineRun
-from histreg.study.tabular import TabularRun
-from histreg.study.values import ValueRun
+from histreg.study.series.forecasters import BODIES
+from histreg.study.series.runs import (
+    CRITERIA,
+    FIRST_WEIGHTS,
+    HEADS,
+    READING,
+    ForecastRun,
+)
+from histreg.study.shapes.predictors import PREDICTORS
+from histreg.study.shapes.runs import ShapeRun
+from histreg.study.sines.runs import SineRun
+from histreg.study.tabular.runs import TabularRun
 
 SEEDS = (1, 2, 3, 4, 5)
 DATA = ("ct", "song", "bike", "pole")

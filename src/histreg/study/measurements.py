@@ -13,14 +13,14 @@ from torch import Tensor
 from histreg import targets, theory
 from histreg._checks import check_choice
 from histreg.bins import Bins
+from histreg.study.atari.replays import replay_of
+from histreg.study.atari.runs import N_FRAMES
+from histreg.study.atari.states import parts_of, returns_of
 from histreg.study.datasets import TABLES, dataset, game, series
+from histreg.study.engine.runs import Outcome, Run, Workplace
 from histreg.study.methods import HLGauss, HLOneBin
-from histreg.study.replays import replay_of
-from histreg.study.runs import Outcome, Run, Workplace
-from histreg.study.states import parts_of, returns_of
-from histreg.study.theorems import theorems
-from histreg.study.values import N_FRAMES
-from histreg.study.windows import windows_of
+from histreg.study.series.windows import windows_of
+from histreg.study.theory.theorems import theorems
 
 SIGMAS_IN_BINS = tuple(2.0**power for power in range(-6, 5))
 N_BARS = 30

@@ -13,10 +13,10 @@ from torch import Tensor, nn
 
 from histreg import metrics
 from histreg.distribution import Histogram
+from histreg.study.engine.runs import Outcome, Run, Workplace, check_parts
+from histreg.study.engine.seeding import stream
 from histreg.study.methods import method_of
-from histreg.study.runs import Outcome, Run, Workplace, check_parts
-from histreg.study.streams import stream
-from histreg.study.trainer import Checkpoint, check_like, restoring
+from histreg.study.tabular.trainer import Checkpoint, check_like, restoring
 
 COVERAGES = (0.8, 0.9)
 

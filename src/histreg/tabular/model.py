@@ -15,9 +15,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from histreg import conformal
 from histreg.bins import Bins
-from histreg.columns import (
+from histreg.distribution import Histogram
+from histreg.errors import InputError
+from histreg.tabular import conformal
+from histreg.tabular.columns import (
     NUMBER_OR_TIME,
     LabelCodes,
     NumberScaling,
@@ -25,11 +27,9 @@ from histreg.columns import (
     n_numbers,
     named_kinds,
 )
-from histreg.distribution import Histogram
-from histreg.errors import InputError
-from histreg.model_schema import BODY, READOUT, SHARP, check_names
-from histreg.networks import CopiedBody, Stack, TabularBody, without_autocast
-from histreg.objectives import Objective, OnHistogram
+from histreg.tabular.model_schema import BODY, READOUT, SHARP, check_names
+from histreg.tabular.networks import CopiedBody, Stack, TabularBody, without_autocast
+from histreg.tabular.objectives import Objective, OnHistogram
 
 CHUNK = 4096  # rows at once; 16,384 took a fifth longer
 MOST_COPIES = 8
@@ -251,9 +251,9 @@ class Model:
     ) -> Model:
         """Return the model of a state, given how its body and objective are made.
 
-        The state must have passed the checks of `histreg.model_schema`. The tensors of
-        the network are compared with the body here, before weights are created: the
-        body may be on the meta device, where it takes no memory.
+        The state must have passed the checks of `histreg.tabular.model_schema`. The
+        tensors of the network are compared with the body here, before weights are
+        created: the body may be on the meta device, where it takes no memory.
         """
         scaling_state = _without_prefix("scaling.", tensors)
         kinds = tuple(described["kinds"])

@@ -2,7 +2,7 @@
 
 ``model.json`` names the file of tensors and its SHA-256, and is written last, so that a
 reader meets a whole model or none, also while one is being replaced. What a model must
-say to be one is in `histreg.model_schema`.
+say to be one is in `histreg.tabular.model_schema`.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from safetensors.torch import load as tensors_from_bytes
 from safetensors.torch import save as bytes_of_tensors
 from torch import Tensor
 
+from histreg._files import locked, whole
 from histreg.errors import InputError, WriteError
-from histreg.files import locked, whole
 
 FORMAT = "histreg model"
 VERSION = 2

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 
 from histreg.bins import Bins
-from histreg.columns import KINDS
 from histreg.errors import InputError
+from histreg.tabular.columns import KINDS
 
 Holds = Callable[[Any], bool]
 
@@ -232,7 +232,7 @@ bins with their tails."""
 BODY, READOUT, SHARP = "network.body.", "network.readout.", "sharp."
 OPTIMIZER, GENERATOR = "optimizer.", "generator"
 """How the names of all other tensors begin: those of the network, and of what
-training goes on with, see `histreg.training_state`."""
+training goes on with, see `histreg.tabular.training_state`."""
 
 
 def check_description(described: Any) -> None:

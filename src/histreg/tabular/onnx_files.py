@@ -14,12 +14,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from histreg.columns import NumberScaling, n_numbers, named_kinds
+from histreg._files import whole
 from histreg.errors import InputError
-from histreg.files import whole
-from histreg.model import Model
-from histreg.networks import Stack
-from histreg.objectives import OnHistogram, OnNumber
+from histreg.tabular.columns import NumberScaling, n_numbers, named_kinds
+from histreg.tabular.model import Model
+from histreg.tabular.networks import Stack
+from histreg.tabular.objectives import OnHistogram, OnNumber
 
 
 class Exported(nn.Module):

@@ -26,7 +26,7 @@ from sklearn.utils.validation import (
 )
 from torch import Tensor, nn
 
-from histreg import conformal, model_files, model_schema, spacings, training_state
+from histreg import spacings
 from histreg._checks import (
     check_choice,
     check_count,
@@ -43,7 +43,10 @@ from histreg.bins import (
     float64_on,
     least_spread,
 )
-from histreg.columns import (
+from histreg.distribution import Histogram
+from histreg.errors import InputError
+from histreg.tabular import conformal, model_files, model_schema, training_state
+from histreg.tabular.columns import (
     TEMPORAL,
     LabelCodes,
     NumberScaling,
@@ -51,17 +54,15 @@ from histreg.columns import (
     kinds_of,
     read_frame,
 )
-from histreg.distribution import Histogram
-from histreg.errors import InputError
-from histreg.model import Model, n_outside, sample_of
-from histreg.networks import (
+from histreg.tabular.model import Model, n_outside, sample_of
+from histreg.tabular.networks import (
     ACTIVATIONS,
     CopiedBody,
     Stack,
     TabularBody,
     without_autocast,
 )
-from histreg.objectives import (
+from histreg.tabular.objectives import (
     LEAST_RELATIVE_SPREAD,
     LOSSES,
     ON_BOUNDS,
@@ -73,8 +74,7 @@ from histreg.objectives import (
     center_and_scale,
     objective_of,
 )
-from histreg.tails import checked_kinds
-from histreg.training import (
+from histreg.tabular.training import (
     Epoch,
     Generators,
     Measure,
@@ -84,7 +84,8 @@ from histreg.training import (
     optimizer_of,
     train,
 )
-from histreg.training_state import TrainingState
+from histreg.tabular.training_state import TrainingState
+from histreg.tails import checked_kinds
 
 OUTPUT_TYPES = ("mean", "median", "mode", "quantiles")
 DECILES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -197,8 +198,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     device : str
         ``"auto"`` is a CUDA device if there is one, else the CPU.
     callback : callable, optional
-        Called with an `histreg.training.Epoch` after each epoch. If it raises, training
-        ends there and the estimator is left as it was before.
+        Called with a `histreg.tabular.training.Epoch` after each epoch. If it raises,
+        training ends there and the estimator is left as it was before.
 
     Attributes
     ----------
@@ -606,7 +607,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         method : {"central", "shortest"}
             Equal probability on both sides, or the shortest interval. After
             `calibrate` the latter is widened or narrowed from the shortest one, see
-            `histreg.conformal`.
+            `histreg.tabular.conformal`.
 
         Returns
         -------
@@ -808,7 +809,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         Needs the extra ``onnx``.
         """
         check_is_fitted(self)
-        from histreg.onnx_files import export
+        from histreg.tabular.onnx_files import export
 
         export(self.model_, Path(path), [float(level) for level in alpha])
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from histreg.networks import Stack
+from histreg.tabular.networks import Stack
 
 
 @dataclass(frozen=True, eq=False)

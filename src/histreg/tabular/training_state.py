@@ -21,8 +21,8 @@ import torch
 from torch import Tensor, nn
 
 from histreg.errors import InputError
-from histreg.model_schema import GENERATOR, OPTIMIZER, check_names
-from histreg.training import Settings, optimizer_of
+from histreg.tabular.model_schema import GENERATOR, OPTIMIZER, check_names
+from histreg.tabular.training import Settings, optimizer_of
 
 SLOTS = ("exp_avg", "exp_avg_sq", "step")  # what Adam keeps of a parameter
 N_WORDS = 624  # of a Mersenne Twister, which also has a position

@@ -4,8 +4,8 @@ import pytest
 
 from histreg.report.site.material import Material
 from histreg.report.site.writing import write_site
+from histreg.study.engine.store import Store
 from histreg.study.methods import L2, HLGauss, HLOneBin
-from histreg.study.store import Store
 from tests.browser import chromium
 from tests.report.examples import RECORDS, SNAPSHOTS
 from tests.study.made_up import tabular_records

@@ -5,8 +5,8 @@ import io
 import pandas as pd
 
 from histreg.report.site.downloads import csv_of, jsonl_of
+from histreg.study.engine.store import Store
 from histreg.study.methods import L2, MDN, HLGauss
-from histreg.study.store import Store
 from tests.study.made_up import tabular_records
 
 RECORDS = [

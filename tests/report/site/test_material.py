@@ -5,7 +5,7 @@ import pytest
 from histreg.report.site.material import Material
 from histreg.study.catalogue import EXPERIMENTS
 from histreg.study.claims import CLAIMS, Verdict
-from histreg.study.store import Store
+from histreg.study.engine.store import Store
 from tests.report.site.conftest import OVERALL
 
 

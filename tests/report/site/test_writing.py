@@ -10,7 +10,7 @@ from histreg.report.site import writing
 from histreg.report.site.writing import is_site, with_code, write_site
 from histreg.study.catalogue import EXPERIMENTS
 from histreg.study.claims import CLAIMS
-from histreg.study.store import Store
+from histreg.study.engine.store import Store
 from tests.report.examples import RECORDS
 
 KINDS = ["index", "claims", "loss", "inconsistencies", "experiments/overall"]

@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 from scipy import stats
 
-from histreg.study.comparisons import LEVEL, Comparison
+from histreg.study.analysis.comparisons import LEVEL, Comparison
 
 EXAMPLES = [
     (-1.0, -2.0, -0.5, -3.0, -0.1),

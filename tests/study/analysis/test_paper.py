@@ -7,10 +7,7 @@ from importlib.resources import files
 import pytest
 from scipy import stats
 
-from histreg.study.catalogue import DATA
-from histreg.study.datasets import DATASETS, GAMES, SERIES, dataset
-from histreg.study.forecasters import BODIES
-from histreg.study.paper import (
+from histreg.study.analysis.paper import (
     FORECAST_TABLES,
     TABLES,
     published,
@@ -18,7 +15,10 @@ from histreg.study.paper import (
     published_forecast,
     published_log_ratios,
 )
-from histreg.study.statistics import METRICS, Estimate
+from histreg.study.analysis.statistics import METRICS, Estimate
+from histreg.study.catalogue import DATA
+from histreg.study.datasets import DATASETS, GAMES, SERIES, dataset
+from histreg.study.series.forecasters import BODIES
 
 # Of the paper's Tables 1, 7, 8 and 9 (main.tex of arXiv 2402.13425).
 PRINTED = [
@@ -54,7 +54,7 @@ def test_every_method_of_the_tables_has_every_metric(name, metric):
 
 
 def rows():
-    text = files("histreg.study").joinpath("paper_results.csv").read_text()
+    text = files("histreg.study.analysis").joinpath("paper_results.csv").read_text()
     return list(csv.DictReader(text.splitlines()))
 
 

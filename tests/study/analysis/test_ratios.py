@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from histreg.study.catalogue import VALUE_HL
-from histreg.study.methods import L1, L2, HLGauss
-from histreg.study.paper import published_log_ratios
-from histreg.study.ratios import (
+from histreg.study.analysis.paper import published_log_ratios
+from histreg.study.analysis.ratios import (
     Ratios,
     log_ratio,
     ratios_of,
     slope_through_origin,
     value_pairs,
 )
+from histreg.study.catalogue import VALUE_HL
+from histreg.study.methods import L1, L2, HLGauss
 from tests.study.made_up import tabular_records, value_records
 
 PAPER = Ratios(tuple(published_log_ratios().values()))

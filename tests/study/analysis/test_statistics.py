@@ -5,8 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from histreg.study.methods import L2, MDN, HLGauss, L2Noise
-from histreg.study.statistics import (
+from histreg.study.analysis.statistics import (
     Estimate,
     best_on_validation,
     best_settings,
@@ -16,6 +15,7 @@ from histreg.study.statistics import (
     validated_settings,
     value_settings,
 )
+from histreg.study.methods import L2, MDN, HLGauss, L2Noise
 from tests.study.made_up import (
     forecast_records,
     naive_record,

@@ -4,8 +4,8 @@ import math
 
 import torch
 
-from histreg.study.convolutions import Convolutions
-from histreg.study.streams import stream
+from histreg.study.atari.convolutions import Convolutions
+from histreg.study.engine.seeding import stream
 
 
 def made(n_outputs=1, seed=1):

@@ -5,8 +5,8 @@ import sys
 import numpy as np
 import pytest
 
+from histreg.study.atari.emulators import Arcade
 from histreg.study.datasets import GAMES
-from histreg.study.emulators import Arcade
 
 
 def area_means(screen):

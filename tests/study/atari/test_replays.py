@@ -5,17 +5,17 @@ import threading
 import numpy as np
 import pytest
 
-from histreg.study import replays
-from histreg.study.datasets import GAMES, Actions
-from histreg.study.datasets.atari import RESETS
-from histreg.study.emulators import Arcade
-from histreg.study.replays import (
+from histreg.study.atari import replays
+from histreg.study.atari.emulators import Arcade
+from histreg.study.atari.replays import (
     Episode,
     OutOfStepError,
     episodes_of,
     forget,
     replay_of,
 )
+from histreg.study.datasets import GAMES, Actions
+from histreg.study.datasets.atari import RESETS
 from tests.study.toy_game import GAME, Toy, recorded, written
 
 

@@ -7,15 +7,17 @@ from functools import partial
 import pytest
 import torch
 
-from histreg.study import convolutions, datasets, values
+from histreg.study import datasets
+from histreg.study.atari import convolutions
+from histreg.study.atari import runs as values
+from histreg.study.atari.replays import OutOfStepError, replay_of
+from histreg.study.atari.runs import ValueRun
+from histreg.study.atari.states import parts_of
+from histreg.study.engine.runner import plan, work
+from histreg.study.engine.runs import Record
+from histreg.study.engine.seeding import stream
+from histreg.study.engine.store import Store
 from histreg.study.methods import L1, L2, HLGauss
-from histreg.study.replays import OutOfStepError, replay_of
-from histreg.study.runner import plan, work
-from histreg.study.runs import Record
-from histreg.study.states import parts_of
-from histreg.study.store import Store
-from histreg.study.streams import stream
-from histreg.study.values import ValueRun
 from tests.study.made_up import Alone, Keeping, Memory
 from tests.study.toy_game import GAME, Toy, recorded, written
 
@@ -31,7 +33,7 @@ def toy(tmp_path, monkeypatch):
     monkeypatch.setattr(values, "replay_of", partial(replay_of, emulator_of=Toy))
     monkeypatch.setattr(values, "BATCHES_A_POINT", 3)
     # Episodes of a toy are shorter than what is left out of a real one at a cut.
-    monkeypatch.setattr("histreg.study.states.KNOWN", 0.99)
+    monkeypatch.setattr("histreg.study.atari.states.KNOWN", 0.99)
     monkeypatch.setitem(datasets.GAMES, "toy", GAME)
     written(tmp_path, recorded(N_BYTES))
     # The same layers with less in them: what is tested of training is not their size.

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from histreg.study import states
-from histreg.study.replays import Episode, Replay
-from histreg.study.states import GAMMA, parts_of, returns_of
+from histreg.study.atari import states
+from histreg.study.atari.replays import Episode, Replay
+from histreg.study.atari.states import GAMMA, parts_of, returns_of
 
 
 def made(lengths, *, cut=(), seed=0):

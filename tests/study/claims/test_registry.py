@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from histreg.study.atari.runs import ValueRun
 from histreg.study.catalogue import EXPERIMENTS, selected
 from histreg.study.claims import CLAIMS, Evidence, Verdict, verdict_of
 from histreg.study.datasets import GAMES, SERIES
-from histreg.study.forecasts import ForecastRun
+from histreg.study.engine.store import Store
 from histreg.study.measurements import Measurement
-from histreg.study.sines import SineRun
-from histreg.study.store import Store
-from histreg.study.values import ValueRun
+from histreg.study.series.runs import ForecastRun
+from histreg.study.sines.runs import SineRun
 from tests.study.made_up import label_bias_record, naive_record, record_of
 
 KEPT = Path(__file__).parents[3] / "results" / "study"

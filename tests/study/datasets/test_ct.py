@@ -3,6 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from histreg.study.analysis.paper import published
 from histreg.study.datasets.ct import (
     COLUMNS,
     CT,
@@ -10,7 +11,6 @@ from histreg.study.datasets.ct import (
     parse,
     parse_with_patients,
 )
-from histreg.study.paper import published
 
 ROW = [7, *range(384), 42.5]
 CONTENT = "\n".join([",".join(COLUMNS), ",".join(map(str, ROW)), ""]).encode()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import histreg
-from histreg.study.environment import environment
+from histreg.study.engine.environment import environment
 
 COMMIT = "4922fa4d0c1b2a39485766554433221100ffeedd"
 CHECKOUT = "file:///home/somebody/histreg"
@@ -52,7 +52,7 @@ def describe(folder, origin):
 def environment_with(*folders):
     """Return what a process says that finds packages in these folders first."""
     code = (
-        "import json; from histreg.study.environment import environment; "
+        "import json; from histreg.study.engine.environment import environment; "
         "print(json.dumps(environment()))"
     )
     path = os.pathsep.join(map(str, folders))

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from histreg.study import executors, runner
-from histreg.study.executors import (
+from histreg.study.engine import executors, runner
+from histreg.study.engine.executors import (
     DaskCluster,
     InProcess,
     Processes,
@@ -17,9 +17,9 @@ from histreg.study.executors import (
     is_stopping,
     pool_of,
 )
+from histreg.study.engine.store import State, Store
 from histreg.study.methods import L2, HLGauss
-from histreg.study.store import State, Store
-from histreg.study.tabular import TabularRun
+from histreg.study.tabular.runs import TabularRun
 from tests.study.gated import PATIENCE_S, GatedRun, gated_study, wait_until
 
 
@@ -63,7 +63,7 @@ def test_a_pool_outlives_its_workers(processes):
 STARTING = """
 import os, sys, time
 from pathlib import Path
-from histreg.study.executors import Processes
+from histreg.study.engine.executors import Processes
 
 place = Path(sys.argv[1])
 if __name__ == "__mp_main__":  # a worker that is starting

@@ -10,14 +10,14 @@ from dataclasses import replace
 import pytest
 import torch
 
-from histreg.study import runner
-from histreg.study import store as store_module
-from histreg.study.executors import InProcess, Processes
+from histreg.study.engine import runner
+from histreg.study.engine import store as store_module
+from histreg.study.engine.executors import InProcess, Processes
+from histreg.study.engine.runner import measured_pace, plan
+from histreg.study.engine.runs import Outcome, Record
+from histreg.study.engine.store import DamageWarning, State, Store
 from histreg.study.methods import L2, MDN, HLGauss, LinearRegression
-from histreg.study.runner import measured_pace, plan
-from histreg.study.runs import Outcome, Record
-from histreg.study.store import DamageWarning, State, Store
-from histreg.study.tabular import TabularRun
+from histreg.study.tabular.runs import TabularRun
 from tests.study.damage import (
     CHECKPOINT_DAMAGES,
     MISFITS,
@@ -199,10 +199,10 @@ def test_what_another_process_gave_up_is_computed_after_all(store, tmp_path):
 COMMAND = """
 import signal
 import sys
-from histreg.study import runner
-from histreg.study import store as store_module
-from histreg.study.executors import Processes
-from histreg.study.store import Store
+from histreg.study.engine import runner
+from histreg.study.engine import store as store_module
+from histreg.study.engine.executors import Processes
+from histreg.study.engine.store import Store
 from tests.study.gated import GatedRun
 
 if __name__ == "__main__":

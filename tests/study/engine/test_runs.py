@@ -6,16 +6,16 @@ from typing import ClassVar
 
 import pytest
 
-from histreg.study.forecasts import ForecastRun
+from histreg.study.atari.runs import ValueRun
+from histreg.study.engine.runs import Outcome, Record
 from histreg.study.measurements import Measurement
 from histreg.study.methods import L2, MDN, HLGauss
-from histreg.study.runs import Outcome, Record
-from histreg.study.shapes import ShapeRun
-from histreg.study.sines import SineRun
-from histreg.study.tabular import TabularRun
-from histreg.study.values import ValueRun
+from histreg.study.series.runs import ForecastRun
+from histreg.study.shapes.runs import ShapeRun
+from histreg.study.sines.runs import SineRun
+from histreg.study.tabular.runs import TabularRun
 
-KEPT = Path(__file__).parents[2] / "results" / "study"
+KEPT = Path(__file__).parents[3] / "results" / "study"
 KINDS = {
     each.kind: each
     for each in (TabularRun, SineRun, ForecastRun, ValueRun, ShapeRun, Measurement)

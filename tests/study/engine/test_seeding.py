@@ -1,6 +1,6 @@
 import torch
 
-from histreg.study.streams import stream
+from histreg.study.engine.seeding import stream
 
 
 def draws(*purpose):

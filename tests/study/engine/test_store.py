@@ -12,11 +12,17 @@ import pytest
 import torch
 
 from histreg.errors import WriteError
-from histreg.study import store as store_module
+from histreg.study.engine import store as store_module
+from histreg.study.engine.runs import Outcome, Record
+from histreg.study.engine.store import (
+    DamageWarning,
+    DiskFullError,
+    State,
+    Store,
+    stack_key,
+)
 from histreg.study.methods import L2, HLGauss
-from histreg.study.runs import Outcome, Record
-from histreg.study.store import DamageWarning, DiskFullError, State, Store, stack_key
-from histreg.study.tabular import TabularRun
+from histreg.study.tabular.runs import TabularRun
 from tests.study.damage import (
     CHECKPOINT_DAMAGES,
     JSON_DAMAGES,
@@ -409,7 +415,7 @@ def test_a_damaged_checkpoint_is_none_and_is_named_and_set_aside(store, name):
 
 def test_a_checkpoint_of_another_format_is_none(store, monkeypatch):
     with monkeypatch.context() as then:
-        then.setattr("histreg.study.store.CHECKPOINT_FORMAT", 1)
+        then.setattr("histreg.study.engine.store.CHECKPOINT_FORMAT", 1)
         store.checkpoint(RUN).save({"weights": torch.zeros(1)}, {"epoch": 1})
         assert store.checkpoint(RUN).epoch == 1
     assert store.checkpoint(RUN).load() is None

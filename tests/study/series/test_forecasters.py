@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from histreg.study.forecasters import (
+from histreg.study.series.forecasters import (
     BODIES,
     HEADS_AFTER_PROJECTION,
     Dense,

@@ -15,16 +15,16 @@ from histreg import Histogram, HistogramHead, HistogramLoss
 from histreg.study import datasets
 from histreg.study.catalogue import EXPERIMENTS
 from histreg.study.datasets import SERIES, Table
-from histreg.study.forecasts import (
+from histreg.study.engine.seeding import seed_of, stream
+from histreg.study.methods import L2, HLGauss
+from histreg.study.series.runs import (
     READING,
     ForecastRun,
     ForecastTraining,
     Histograms,
     Numbers,
 )
-from histreg.study.methods import L2, HLGauss
-from histreg.study.streams import seed_of, stream
-from histreg.study.windows import windows_of
+from histreg.study.series.windows import windows_of
 from tests.study.made_up import Alone, Keeping, Memory
 
 HL = HLGauss(2.0, n_bins=20, padding_in_bins=3.0)
@@ -350,7 +350,7 @@ def test_objectives_read_what_they_are_trained_for():
 
 
 def test_a_run_of_before_there_were_readings_keeps_its_key():
-    path = Path(__file__).parents[2] / "results" / "study" / "forecasts-direct.jsonl"
+    path = Path(__file__).parents[3] / "results" / "study" / "forecasts-direct.jsonl"
     described = [json.loads(line) for line in path.read_text().splitlines()]
     known = {run.key for run in EXPERIMENTS["forecasts-direct"].runs}
     assert len(described) == 74

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from histreg.study.datasets import SERIES, Table
-from histreg.study.windows import Windows, windows_of
+from histreg.study.series.windows import Windows, windows_of
 
 
 def counted(n, n_inputs=4, n_steps=2):

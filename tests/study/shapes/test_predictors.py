@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from histreg.study import predictors
-from histreg.study.predictors import LEVELS, PREDICTORS, Prediction, residual_crps
+from histreg.study.shapes import predictors
+from histreg.study.shapes.predictors import (
+    LEVELS,
+    PREDICTORS,
+    Prediction,
+    residual_crps,
+)
 
 
 def crps_by_integration(cdf, y, ends):

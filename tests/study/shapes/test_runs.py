@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from histreg.study import shapes
 from histreg.study.catalogue import EXPERIMENTS, HEAVY, LIGHT
 from histreg.study.datasets import TABLES, table
-from histreg.study.predictors import PREDICTORS, Prediction
-from histreg.study.shapes import ShapeRun, rows_of
+from histreg.study.shapes import runs as shapes
+from histreg.study.shapes.predictors import PREDICTORS, Prediction
+from histreg.study.shapes.runs import ShapeRun, rows_of
 from tests.study.made_up import Alone
 
 

@@ -5,8 +5,8 @@ import math
 import pytest
 
 from histreg.study.catalogue import HEAVY, LIGHT
-from histreg.study.predictors import OTHERS
-from histreg.study.shape_scores import (
+from histreg.study.shapes.predictors import OTHERS
+from histreg.study.shapes.scores import (
     AUTO,
     AUTO_OF_4,
     COMPARED,

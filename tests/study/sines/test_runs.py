@@ -10,10 +10,10 @@ import pytest
 import torch
 from torch import nn
 
+from histreg.study.engine.seeding import stream
 from histreg.study.methods import L2, HLGauss
-from histreg.study.perceptrons import torch_default
-from histreg.study.sines import N_SHOWN, SineRun, sine
-from histreg.study.streams import stream
+from histreg.study.sines.runs import N_SHOWN, SineRun, sine
+from histreg.study.tabular.perceptrons import torch_default
 from tests.study.made_up import Alone
 
 HL = HLGauss(sigma_in_bins=2.0, padding_in_bins=0.0)
@@ -148,7 +148,7 @@ def test_a_diverging_seed_harms_no_other(run, monkeypatch):
             weight.fill_(math.nan)
 
     (alone,) = computed(run)
-    monkeypatch.setattr("histreg.study.sines.torch_default", spoilt)
+    monkeypatch.setattr("histreg.study.sines.runs.torch_default", spoilt)
     fine, lost = computed(run, replace(run, seed=1))
     assert lost.diverged_at == 0
     assert fine.metrics == pytest.approx(alone.metrics, rel=1e-5)

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from histreg.study.adam import Adam
+from histreg.study.tabular.adam import Adam
 
 
 @pytest.mark.parametrize("epsilon", [1e-7, 1e-8])

@@ -3,7 +3,7 @@
 import pytest
 
 from histreg.study.methods import L2
-from histreg.study.training_curves import (
+from histreg.study.tabular.curves import (
     early_area,
     jumpiness,
     steepness,

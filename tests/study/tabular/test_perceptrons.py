@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from histreg.study.perceptrons import (
+from histreg.study.tabular.perceptrons import (
     Perceptrons,
     Shape,
     Weights,

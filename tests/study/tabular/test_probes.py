@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 
+from histreg.study.engine.seeding import stream
 from histreg.study.methods import (
     L1,
     L2,
@@ -14,16 +15,15 @@ from histreg.study.methods import (
     L2Noise,
     Targets,
 )
-from histreg.study.perceptrons import Perceptrons, Shape, lecun_uniform
-from histreg.study.probes import (
+from histreg.study.tabular.perceptrons import Perceptrons, Shape, lecun_uniform
+from histreg.study.tabular.probes import (
     N_PROBED,
     SMALLEST_EXCESS,
     Gradients,
     Sensitivity,
     Snapshots,
 )
-from histreg.study.streams import stream
-from histreg.study.trainer import Rows, Training, recorded_epochs, train
+from histreg.study.tabular.trainer import Rows, Training, recorded_epochs, train
 
 LOW, HIGH = RANGE = (-5.0, 15.0)
 SMALL = {"n_bins": 20, "padding_in_bins": 2.0}

@@ -4,13 +4,13 @@ import pytest
 
 from histreg.study.catalogue import experiment
 from histreg.study.methods import L1, L2, MDN, HLGauss, HLOneBin, L2SoftmaxMean
-from histreg.study.representations import (
+from histreg.study.tabular.representations import (
     COLUMNS,
     column_of,
     published_name,
     with_own_body,
 )
-from histreg.study.tabular import TabularRun
+from histreg.study.tabular.runs import TabularRun
 
 
 @pytest.mark.parametrize(

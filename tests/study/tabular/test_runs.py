@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-from histreg.study import tabular
 from histreg.study.datasets import Table, dataset
 from histreg.study.methods import (
     L2,
@@ -17,8 +16,9 @@ from histreg.study.methods import (
     L2SoftmaxMean,
     LinearRegression,
 )
-from histreg.study.tabular import TabularRun, corrupted, split
-from histreg.study.trainer import Fit, Start, Training, train
+from histreg.study.tabular import runs as tabular
+from histreg.study.tabular.runs import TabularRun, corrupted, split
+from histreg.study.tabular.trainer import Fit, Start, Training, train
 from tests.study.made_up import Memory
 
 SMALL = TabularRun("diabetes", HLGauss(), 1, 3, (4, 4))
@@ -358,7 +358,7 @@ def test_unusual_runs_have_labels_and_keys_of_their_own():
 
 def test_fields_that_are_new_leave_the_keys_of_records_as_they_are():
     # The first record of results/study/overall.jsonl, which had none of them.
-    path = Path(__file__).parents[2] / "results/study/overall.jsonl"
+    path = Path(__file__).parents[3] / "results/study/overall.jsonl"
     with path.open() as lines:
         found = json.loads(next(lines))
     assert found["key"] == "a598ffd80b14fefa"

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from histreg.networks import dropout
+from histreg.study.engine.seeding import stream
 from histreg.study.methods import (
     L1,
     L2,
@@ -26,8 +26,8 @@ from histreg.study.methods import (
     L2SoftmaxMean,
     L2SoftmaxPerBin,
 )
-from histreg.study.streams import stream
-from histreg.study.trainer import Rows, Start, Training, recorded_epochs, train
+from histreg.study.tabular.trainer import Rows, Start, Training, recorded_epochs, train
+from histreg.tabular.networks import dropout
 from tests.study.made_up import Memory
 
 METHODS = [

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from histreg import losses, targets, theory
-from histreg.study import theorems
 from histreg.study.claims.theory import TOLERANCES
+from histreg.study.theory import theorems
 
 
 def violated(check):

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from histreg.study.runs import Record
+from histreg.study.engine.runs import Record
 
 ABOUT = ("key", "status", "diverged_at", "elapsed_s", "finished")
 PLACES = ("commit", "histreg", "torch")

@@ -13,11 +13,11 @@ from histreg.report.site.drawings import Drawing, drawing_of
 from histreg.report.site.material import Judged, Material
 from histreg.report.study_figures import figure_of
 from histreg.report.study_tables import MAIN_METRICS, tables_of
+from histreg.study.analysis.statistics import METRICS
 from histreg.study.catalogue import EXPERIMENTS, Experiment
 from histreg.study.datasets import source
-from histreg.study.runs import Record, Run
-from histreg.study.statistics import METRICS
-from histreg.study.tabular import TabularRun
+from histreg.study.engine.runs import Record, Run
+from histreg.study.tabular.runs import TabularRun
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,11 +9,11 @@ from histreg.report.error_tables import UNMATCHED, apart_of, in_paper, shown
 from histreg.report.printed import PrintedTable
 from histreg.report.site.marked_tables import distance
 from histreg.report.site.material import Material
+from histreg.study.analysis.paper import published
+from histreg.study.analysis.statistics import Setting, best_settings, settings_of
 from histreg.study.catalogue import DATA, EXPERIMENTS, OVERALL
 from histreg.study.datasets import GAMES, SERIES, source
-from histreg.study.paper import published
-from histreg.study.runs import Record, Run
-from histreg.study.statistics import Setting, best_settings, settings_of
+from histreg.study.engine.runs import Record, Run
 
 MAIN = "test MAE"
 NOT_RUN = "not run"

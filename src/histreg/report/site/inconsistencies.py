@@ -12,6 +12,9 @@ import torch
 
 from histreg import theory
 from histreg.bins import PRESETS, Bins
+from histreg.study.analysis.paper import published, published_log_ratios
+from histreg.study.analysis.ratios import Ratios
+from histreg.study.analysis.statistics import best_settings, settings_of
 from histreg.study.claims import Evidence
 from histreg.study.methods import (
     L2,
@@ -21,9 +24,6 @@ from histreg.study.methods import (
     LinearRegression,
     Method,
 )
-from histreg.study.paper import published, published_log_ratios
-from histreg.study.ratios import Ratios
-from histreg.study.statistics import best_settings, settings_of
 
 Numbers = Mapping[str, float]
 

@@ -12,9 +12,9 @@ from histreg import targets
 from histreg.bins import Bins
 from histreg.report.figures import BLUE, ORANGE
 from histreg.study.datasets import dataset
+from histreg.study.engine.runs import Record
 from histreg.study.methods.histograms import HistogramLossMethod
-from histreg.study.runs import Record
-from histreg.study.tabular import TabularRun
+from histreg.study.tabular.runs import TabularRun
 
 RANGE = (0.0, 100.0)  # of y on the sliders
 DIGITS = 3  # of probabilities on the page: they are for the eye

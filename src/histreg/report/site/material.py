@@ -10,8 +10,8 @@ from histreg.report.printed import PrintedTable
 from histreg.report.study_claims import findings_of, scoreboard
 from histreg.study.catalogue import EXPERIMENTS, Experiment
 from histreg.study.claims import CLAIMS, Claim, Evidence, Verdict
-from histreg.study.runs import Record, Run
-from histreg.study.store import Store
+from histreg.study.engine.runs import Record, Run
+from histreg.study.engine.store import Store
 
 
 @dataclass(frozen=True)

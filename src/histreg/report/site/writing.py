@@ -13,7 +13,7 @@ import jinja2
 from markupsafe import Markup, escape
 from matplotlib.figure import Figure
 
-from histreg.files import whole_folder
+from histreg._files import whole_folder
 from histreg.report.site.downloads import csv_of, jsonl_of
 from histreg.report.site.drawings import drawing_of
 from histreg.report.site.experiment_pages import ExperimentPage, neighbours
@@ -24,7 +24,7 @@ from histreg.report.site.marked_tables import SYMBOLS, looks_of, marked
 from histreg.report.site.material import Material
 from histreg.study.catalogue import EXPERIMENTS
 from histreg.study.claims import CLAIMS, Verdict
-from histreg.study.store import Store
+from histreg.study.engine.store import Store
 
 GENERATOR = "histreg study report"
 STATIC = ("site.css", "loss.js", "loss_page.js")

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from importlib.resources import files
 from types import MappingProxyType
 
+from histreg.study.analysis.statistics import Estimate, students_factor
 from histreg.study.datasets import DATASETS
-from histreg.study.statistics import Estimate, students_factor
 
 TABLES = ("overall", "discretisation_appendix", "representation")
 """The tables of the common protocol; where two have a number, it is the same."""
@@ -19,7 +19,7 @@ FORECAST_TABLES = ("ett_mse", "ett_mae")
 @functools.cache
 def _published() -> dict[tuple[str, str, str], Estimate]:
     found: dict[tuple[str, str, str], Estimate] = {}
-    text = files("histreg.study").joinpath("paper_results.csv").read_text()
+    text = files("histreg.study.analysis").joinpath("paper_results.csv").read_text()
     for row in csv.DictReader(text.splitlines()):
         if row["table"] in TABLES:
             metric = f"{row['split']} {row['metric']}"
@@ -34,8 +34,8 @@ def published(dataset: str, method: str, metric: str) -> Estimate | None:
     Parameters
     ----------
     dataset, method : str
-        By our names, and those of `histreg.study.representations`; a data set that the
-        paper does not have is not found.
+        By our names, and those of `histreg.study.tabular.representations`; a data set
+        that the paper does not have is not found.
     metric : str
         Such as ``"test MAE"``.
 
@@ -51,7 +51,7 @@ def published(dataset: str, method: str, metric: str) -> Estimate | None:
 @functools.cache
 def _published_forecasts() -> dict[tuple[str, str, str, str], Estimate]:
     found: dict[tuple[str, str, str, str], Estimate] = {}
-    text = files("histreg.study").joinpath("paper_results.csv").read_text()
+    text = files("histreg.study.analysis").joinpath("paper_results.csv").read_text()
     for row in csv.DictReader(text.splitlines()):
         if row["table"] in FORECAST_TABLES:
             metric = f"{row['split']} {row['metric']}"
@@ -87,7 +87,7 @@ def published_log_ratios() -> Mapping[str, float]:
     >>> published_log_ratios()["Breakout"]
     -0.501591493
     """
-    text = files("histreg.study").joinpath("paper_ratios.csv").read_text()
+    text = files("histreg.study.analysis").joinpath("paper_ratios.csv").read_text()
     return MappingProxyType(
         {
             row["game"]: float(row["log_hl_over_l2_test_mae"])
@@ -98,6 +98,6 @@ def published_log_ratios() -> Mapping[str, float]:
 
 def published_data() -> dict[str, dict[str, str]]:
     """Return the paper's Table 5 by the names of the data sets, with our remarks."""
-    text = files("histreg.study").joinpath("paper_datasets.csv").read_text()
+    text = files("histreg.study.analysis").joinpath("paper_datasets.csv").read_text()
     names = {data.title: name for name, data in DATASETS.items()}
     return {names[row["dataset"]]: row for row in csv.DictReader(text.splitlines())}

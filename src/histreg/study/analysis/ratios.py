@@ -10,13 +10,13 @@ from functools import cached_property
 from scipy import stats
 
 from histreg.errors import InputError
-from histreg.study.methods import L2, HLGauss
-from histreg.study.runs import Record
-from histreg.study.statistics import (
+from histreg.study.analysis.statistics import (
     Estimate,
     ValueSetting,
     value_settings,
 )
+from histreg.study.engine.runs import Record
+from histreg.study.methods import L2, HLGauss
 
 
 def log_ratio(a: Mapping[int, float], b: Mapping[int, float]) -> float:

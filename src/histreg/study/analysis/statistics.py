@@ -10,12 +10,12 @@ from typing import TypeVar
 
 from scipy import stats
 
-from histreg.study.forecasts import ForecastRun
+from histreg.study.atari.runs import ValueRun
+from histreg.study.engine.runs import Record
 from histreg.study.methods import Method
-from histreg.study.runs import Record
-from histreg.study.shapes import ShapeRun
-from histreg.study.tabular import TabularRun
-from histreg.study.values import ValueRun
+from histreg.study.series.runs import ForecastRun
+from histreg.study.shapes.runs import ShapeRun
+from histreg.study.tabular.runs import TabularRun
 
 RunOfSeed = TypeVar("RunOfSeed", TabularRun, ForecastRun, ValueRun, ShapeRun)
 METRICS = ("train MAE", "train RMSE", "test MAE", "test RMSE")

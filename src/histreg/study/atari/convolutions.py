@@ -7,8 +7,8 @@ import math
 import torch
 from torch import Tensor, nn
 
-from histreg.study.emulators import SIDE
-from histreg.study.states import STACK
+from histreg.study.atari.emulators import SIDE
+from histreg.study.atari.states import STACK
 
 LAYERS = ((32, 8, 4), (64, 4, 2), (64, 3, 1))  # channels, side, stride
 WIDTH = 512

@@ -19,12 +19,12 @@ import numpy as np
 import numpy.typing as npt
 from filelock import FileLock, Timeout
 
+from histreg._files import whole
 from histreg.errors import InputError
-from histreg.files import whole
+from histreg.study.atari.emulators import SIDE, Arcade, Emulator, Frame
 from histreg.study.datasets import Actions, Game
 from histreg.study.datasets.atari import RESETS
 from histreg.study.datasets.source import cache_folder
-from histreg.study.emulators import SIDE, Arcade, Emulator, Frame
 
 TIME_LIMIT = 108_000
 """Actions after which the players' environment began anew, the game over or not."""

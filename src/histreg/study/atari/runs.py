@@ -11,15 +11,15 @@ from torch import Tensor
 
 from histreg._checks import check_choice, check_count, check_positive
 from histreg.distribution import Histogram
-from histreg.study.convolutions import Convolutions
+from histreg.study.atari.convolutions import Convolutions
+from histreg.study.atari.replays import replay_of
+from histreg.study.atari.states import TARGETS, Parts, parts_of
 from histreg.study.datasets import game
+from histreg.study.engine.runs import Outcome, Workplace, check_parts
+from histreg.study.engine.seeding import stream
 from histreg.study.methods import L1, L2, HLGauss
 from histreg.study.network_runs import NetworkRun, NetworkTraining, spread_scores
-from histreg.study.replays import replay_of
-from histreg.study.runs import Outcome, Workplace, check_parts
-from histreg.study.states import TARGETS, Parts, parts_of
-from histreg.study.streams import stream
-from histreg.study.trainer import Checkpoint
+from histreg.study.tabular.trainer import Checkpoint
 
 N_FRAMES = 250_000
 """Of the files that are easily had; the full ones have forty times as many."""

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from histreg._checks import check_choice
 from histreg.errors import InputError
-from histreg.study.replays import Replay
+from histreg.study.atari.replays import Replay
 
 GAMMA = 0.98
 STACK = 4  # frames that are seen at once

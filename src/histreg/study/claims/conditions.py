@@ -18,8 +18,8 @@ from histreg.study.claims.evidence import (
     on,
     within,
 )
+from histreg.study.engine.runs import Record
 from histreg.study.methods import L1, L2, HLGauss, HLOneBin, Method
-from histreg.study.runs import Record
 
 MAIN = "test MAE"
 """The paper's criterion, which goes without saying."""

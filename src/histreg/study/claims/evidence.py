@@ -9,15 +9,9 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
-from histreg.study.catalogue import DATA, GRIDS, SEEDS, VALUE_GAMES, VALUE_HL
-from histreg.study.comparisons import LEVEL, Comparison
-from histreg.study.datasets import GAMES, SERIES, source
-from histreg.study.forecasts import READING, ForecastRun
-from histreg.study.measurements import Measurement
-from histreg.study.methods import L2, HLGauss, Method
-from histreg.study.ratios import ValuePair
-from histreg.study.runs import Record, Run
-from histreg.study.statistics import (
+from histreg.study.analysis.comparisons import LEVEL, Comparison
+from histreg.study.analysis.ratios import ValuePair
+from histreg.study.analysis.statistics import (
     ForecastSetting,
     Setting,
     ValueSetting,
@@ -26,8 +20,14 @@ from histreg.study.statistics import (
     validated_settings,
     value_settings,
 )
-from histreg.study.tabular import TabularRun
-from histreg.study.values import ValueRun
+from histreg.study.atari.runs import ValueRun
+from histreg.study.catalogue import DATA, GRIDS, SEEDS, VALUE_GAMES, VALUE_HL
+from histreg.study.datasets import GAMES, SERIES, source
+from histreg.study.engine.runs import Record, Run
+from histreg.study.measurements import Measurement
+from histreg.study.methods import L2, HLGauss, Method
+from histreg.study.series.runs import READING, ForecastRun
+from histreg.study.tabular.runs import TabularRun
 
 ENOUGH = math.ceil(-math.log2(LEVEL))
 """Seeds, with fewer of which no exact test can decide: 2 ** -ENOUGH <= LEVEL."""

@@ -16,8 +16,8 @@ from histreg.study.claims.evidence import (
     not_run,
     on,
 )
-from histreg.study.forecasters import BODIES
 from histreg.study.methods import L2
+from histreg.study.series.forecasters import BODIES
 
 MSE, MAE = "test MSE", "test MAE"
 WORSE_WITH_HL = ("ETTh1",)  # with GRU

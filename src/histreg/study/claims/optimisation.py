@@ -11,9 +11,9 @@ from histreg.study.claims.conditions import (
     together,
 )
 from histreg.study.claims.evidence import Claim
+from histreg.study.engine.runs import Record
 from histreg.study.methods import L2, HLGauss, HLGaussAnnealed, HLOneBin
-from histreg.study.runs import Record
-from histreg.study.training_curves import (
+from histreg.study.tabular.curves import (
     FIRST_EPOCHS,
     early_area,
     jumpiness,

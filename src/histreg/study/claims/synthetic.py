@@ -22,10 +22,10 @@ from histreg.study.claims.evidence import (
     lower,
     not_higher,
 )
+from histreg.study.engine.runs import Record, Run
 from histreg.study.methods import L2, Method
-from histreg.study.runs import Record, Run
-from histreg.study.sine_curves import BestRate, best_rates
-from histreg.study.sines import SineRun
+from histreg.study.sines.curves import BestRate, best_rates
+from histreg.study.sines.runs import SineRun
 
 SAME = 0.2
 FITS, DOES_NOT_FIT = 0.01, 0.05  # of the target's variance, 0.5: 2 % and 10 %

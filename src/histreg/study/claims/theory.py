@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from histreg.study.claims.evidence import Claim, Evidence, Finding, measured, not_run
+from histreg.study.engine.runs import Outcome
 from histreg.study.measurements import Measurement
-from histreg.study.runs import Outcome
 
 EXACT = 1e-12
 """For what is an identity: sums of some hundred terms of order one, in float64."""

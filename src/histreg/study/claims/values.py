@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from histreg.study.analysis.comparisons import LEVEL
+from histreg.study.analysis.ratios import Ratios, ratios_of
 from histreg.study.catalogue import VALUE_SEEDS
 from histreg.study.claims.conditions import Find, together
 from histreg.study.claims.evidence import (
@@ -14,8 +16,6 @@ from histreg.study.claims.evidence import (
     Verdict,
     not_run,
 )
-from histreg.study.comparisons import LEVEL
-from histreg.study.ratios import Ratios, ratios_of
 
 MAE, RMSE = "test MAE", "test RMSE"
 

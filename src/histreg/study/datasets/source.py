@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from histreg._files import whole
 from histreg.errors import DownloadError, InputError
-from histreg.files import whole
 
 Floats = npt.NDArray[np.float64]
 CHUNK = 2**16  # bytes; pooch's own 1024 with a flush after each is slow for 200 MB

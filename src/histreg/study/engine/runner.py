@@ -17,11 +17,11 @@ from pathlib import Path
 import torch
 
 from histreg.errors import InputError
-from histreg.study.environment import environment
-from histreg.study.executors import Pool, WorkerLostError, is_stopping
-from histreg.study.runs import Record, Run
-from histreg.study.store import DamageWarning, DiskFullError, Store
-from histreg.study.trainer import CheckpointError
+from histreg.study.engine.environment import environment
+from histreg.study.engine.executors import Pool, WorkerLostError, is_stopping
+from histreg.study.engine.runs import Record, Run
+from histreg.study.engine.store import DamageWarning, DiskFullError, Store
+from histreg.study.tabular.trainer import CheckpointError
 
 CHECKPOINT_EVERY_S = 60.0
 REPORT_EVERY_S = 0.5
@@ -214,7 +214,7 @@ def run(
     runs : iterable of Run
     store : Store
     pool : Pool
-        Of workers, see `histreg.study.executors`.
+        Of workers, see `histreg.study.engine.executors`.
     data_dir : str, optional
         Where data sets are looked for first.
     modules : sequence of str

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Protocol
 
 from histreg.errors import InputError
 from histreg.study.methods import Method
-from histreg.study.trainer import Checkpoint
+from histreg.study.tabular.trainer import Checkpoint
 
 FORMAT = 1  # of a record; a reader refuses what is newer
 

@@ -44,9 +44,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from histreg._files import CANNOT_WRITE, whole
 from histreg.errors import InputError, WriteError
-from histreg.files import CANNOT_WRITE, whole
-from histreg.study.runs import (
+from histreg.study.engine.runs import (
     DamagedError,
     Record,
     Run,

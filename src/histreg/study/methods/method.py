@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from histreg.study.streams import stream
+from histreg.study.engine.seeding import stream
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,12 +19,8 @@ from histreg.distribution import Histogram
 from histreg.heads import HistogramHead
 from histreg.losses import HistogramLoss
 from histreg.study.datasets import series
-from histreg.study.forecasters import (
-    BODIES,
-    HEADS_AFTER_PROJECTION,
-    projected_head,
-    start_as_keras,
-)
+from histreg.study.engine.runs import Outcome, Workplace, check_parts
+from histreg.study.engine.seeding import seed_of
 from histreg.study.methods import L2, HLGauss
 from histreg.study.network_runs import (
     NetworkRun,
@@ -32,10 +28,14 @@ from histreg.study.network_runs import (
     spread_scores,
     under,
 )
-from histreg.study.runs import Outcome, Workplace, check_parts
-from histreg.study.streams import seed_of
-from histreg.study.trainer import Checkpoint, check_like
-from histreg.study.windows import Windows, windows_of
+from histreg.study.series.forecasters import (
+    BODIES,
+    HEADS_AFTER_PROJECTION,
+    projected_head,
+    start_as_keras,
+)
+from histreg.study.series.windows import Windows, windows_of
+from histreg.study.tabular.trainer import Checkpoint, check_like
 
 S_A_WINDOW = {"Linear": 7.2e-5, "LSTM": 8e-3, "GRU": 8e-3, "Transformer": 1.8e-2}
 S_OF_HISTOGRAMS = 7e-4

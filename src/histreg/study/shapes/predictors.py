@@ -19,11 +19,11 @@ import torch
 from histreg import spacings
 from histreg.distribution import Histogram
 from histreg.errors import InputError
-from histreg.evaluation import normal_crps
 from histreg.study.datasets.source import Floats
+from histreg.tabular.evaluation import normal_crps
 
 if TYPE_CHECKING:
-    from histreg.regressor import HistogramRegressor
+    from histreg.tabular.regressor import HistogramRegressor
 
 # Scikit-learn, and the regressor with it, is slow to import, and names in the catalogue
 # need none of it: functions import what they need.
@@ -148,7 +148,7 @@ def histogram(**options: Any) -> Predictor:
     """Return our method with some options."""
 
     def fit(X: Floats, y: Floats, seed: int) -> Callable[[Floats], Prediction]:
-        from histreg.regressor import HistogramRegressor
+        from histreg.tabular.regressor import HistogramRegressor
 
         model = HistogramRegressor(random_state=seed, **options).fit(X, y)
         return lambda X_test: Prediction.of_model(model, X_test)
@@ -165,7 +165,7 @@ def log_l2(X: Floats, y: Floats, seed: int) -> Callable[[Floats], Prediction]:
     from sklearn.base import clone
     from sklearn.model_selection import KFold
 
-    from histreg.regressor import HistogramRegressor
+    from histreg.tabular.regressor import HistogramRegressor
 
     t = np.sign(y) * np.log1p(np.abs(y))
     model = HistogramRegressor(loss="l2", random_state=seed)

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from histreg.study.datasets import table
-from histreg.study.predictors import PREDICTORS
-from histreg.study.runs import Outcome, Run, Workplace
+from histreg.study.engine.runs import Outcome, Run, Workplace
+from histreg.study.shapes.predictors import PREDICTORS
 
 N_PARTS = 8
 EXPECTED_S = {

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from histreg.study.analysis.ratios import log_ratio
+from histreg.study.analysis.statistics import ShapeSetting, shape_settings
 from histreg.study.catalogue import HEAVY, LIGHT, SHAPE_SEEDS
-from histreg.study.predictors import OTHERS, PREDICTORS
-from histreg.study.ratios import log_ratio
-from histreg.study.runs import Record
-from histreg.study.statistics import ShapeSetting, shape_settings
+from histreg.study.engine.runs import Record
+from histreg.study.shapes.predictors import OTHERS, PREDICTORS
 
 UNIFORM, AUTO, AUTO_OF_4 = "uniform bins", "auto bins", "auto bins, 4 networks"
 CRPS, MAE, MAE_OF_MEDIAN = "test CRPS", "test MAE", "test MAE of the median"

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from histreg.study.analysis.statistics import Estimate
+from histreg.study.engine.runs import Record
 from histreg.study.methods import L2
-from histreg.study.runs import Record
-from histreg.study.sines import SineRun
-from histreg.study.statistics import Estimate
+from histreg.study.sines.runs import SineRun
 
 
 @dataclass(frozen=True)

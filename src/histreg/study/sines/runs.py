@@ -12,11 +12,11 @@ import torch
 from torch import Tensor
 
 from histreg._checks import check_count
-from histreg.study.adam import Adam
+from histreg.study.engine.runs import Outcome, Run, Workplace
+from histreg.study.engine.seeding import stream
 from histreg.study.methods import NetworkMethod, Targets, method_of
-from histreg.study.perceptrons import Perceptrons, Shape, torch_default
-from histreg.study.runs import Outcome, Run, Workplace
-from histreg.study.streams import stream
+from histreg.study.tabular.adam import Adam
+from histreg.study.tabular.perceptrons import Perceptrons, Shape, torch_default
 
 N_POINTS = 500
 N_SHOWN = 501  # points at which a fit is kept

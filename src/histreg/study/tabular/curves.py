@@ -7,7 +7,7 @@ from itertools import pairwise
 from statistics import fmean, pstdev
 
 from histreg.errors import InputError
-from histreg.study.runs import Record
+from histreg.study.engine.runs import Record
 
 FIRST_EPOCHS = 10
 SMALLEST_NORM = 1e-38

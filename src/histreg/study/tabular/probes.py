@@ -11,8 +11,8 @@ from torch import Tensor
 
 from histreg.study.methods import Criterion
 from histreg.study.methods.histograms import CrossEntropies
-from histreg.study.perceptrons import Perceptrons
-from histreg.study.trainer import Probe, Rows, When, batches
+from histreg.study.tabular.perceptrons import Perceptrons
+from histreg.study.tabular.trainer import Probe, Rows, When, batches
 
 N_PROBED = 2048  # rows on which gradients are measured
 SMALLEST_EXCESS = 1e-12

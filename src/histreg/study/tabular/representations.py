@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from histreg.study.methods import L2, HLGauss
-from histreg.study.tabular import TabularRun
+from histreg.study.tabular.runs import TabularRun
 
 COLUMNS = ("Default", "Fixed", "Initialized", "Random")
 """Its own body; that of another loss, frozen or to start from; random and frozen."""

@@ -14,16 +14,16 @@ from torch import Tensor
 from histreg._checks import check_choice, check_count
 from histreg.errors import InputError
 from histreg.study.datasets import Table, dataset
+from histreg.study.engine.runs import Outcome, Run, Workplace
+from histreg.study.engine.seeding import stream
 from histreg.study.methods import (
     LinearRegression,
     Method,
     NetworkMethod,
     method_of,
 )
-from histreg.study.probes import PROBES
-from histreg.study.runs import Outcome, Run, Workplace
-from histreg.study.streams import stream
-from histreg.study.trainer import (
+from histreg.study.tabular.probes import PROBES
+from histreg.study.tabular.trainer import (
     Checkpoint,
     Fit,
     Kept,
@@ -80,7 +80,7 @@ class TabularRun(Run):
     has_frozen_body : bool
         Whether the last layer alone is trained.
     probes : tuple of str
-        What else is measured, see `histreg.study.probes`.
+        What else is measured, see `histreg.study.tabular.probes`.
     """
 
     kind: ClassVar[str] = "tabular"

@@ -17,17 +17,17 @@ from typing import Any, ClassVar, Literal, Protocol
 import torch
 from torch import Tensor
 
-from histreg.networks import dropout
-from histreg.study.adam import Adam
+from histreg.study.engine.seeding import stream
 from histreg.study.methods import Criterion, NetworkMethod, Targets
-from histreg.study.perceptrons import (
+from histreg.study.tabular.adam import Adam
+from histreg.study.tabular.perceptrons import (
     Perceptrons,
     Shape,
     Weights,
     authors_head,
     lecun_uniform,
 )
-from histreg.study.streams import stream
+from histreg.tabular.networks import dropout
 
 Curves = dict[str, list[Any]]
 
@@ -72,7 +72,7 @@ When = Literal["every epoch", "recorded epochs", "last epoch"]
 
 
 class Probe(Protocol):
-    """What else to measure of a stack; see `histreg.study.probes`."""
+    """What else to measure of a stack; see `histreg.study.tabular.probes`."""
 
     when: ClassVar[When]
     """After which epochs; after every one, their errors are then recorded too."""

@@ -17,8 +17,8 @@ from torch import Tensor
 
 from histreg import losses, targets, theory
 from histreg.bins import PRESETS, Bins
-from histreg.study.runs import Outcome, Workplace
-from histreg.study.streams import stream
+from histreg.study.engine.runs import Outcome, Workplace
+from histreg.study.engine.seeding import stream
 
 Numbers = dict[str, float]
 Target = Callable[[Tensor, Bins], Tensor]
