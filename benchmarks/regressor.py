@@ -45,6 +45,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from histreg import HistogramRegressor
+from histreg.study.shapes import runs as shapes
 from histreg.study.shapes.predictors import (
     COVERAGES,
     LEVELS,
@@ -54,7 +55,6 @@ from histreg.study.shapes.predictors import (
     catboost,
     ngboost,
 )
-from histreg.study.shapes import runs as shapes
 
 N_SEEDS = 3
 Predict = Callable[[np.ndarray], Prediction]
