@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from histreg.study.tabular.perceptrons import (
+    ALIGNMENT,
     Perceptrons,
     Shape,
     Weights,
@@ -107,21 +108,20 @@ def test_the_gradient_of_a_model_is_clipped_as_one_and_others_are_left(
         torch.testing.assert_close(now, expected)
 
 
-def test_all_weights_lie_in_one_vector():
+def test_all_weights_lie_in_one_vector_each_layer_aligned():
     shape = SHAPES["several groups"]
     weights = Weights(shape)
-    n = sum(
-        part.numel()
-        for i in range(shape.n_models)
-        for layer in weights.of_model(i)
-        for part in layer
-    )
-    assert n == weights.flat.numel()
+    n = 0
     for i in range(shape.n_models):
         for weight, bias in weights.of_model(i):
             weight += 1  # every entry is reached once
             bias += 1
-    assert torch.equal(weights.flat, torch.ones(n))
+            n += weight.numel() + bias.numel()
+    assert weights.flat.sum() == n
+    assert weights.flat.max() == 1
+    for weight, bias in [weights.first, *weights.hidden, *weights.heads]:
+        assert weight.storage_offset() % ALIGNMENT == 0
+        assert bias.storage_offset() % ALIGNMENT == 0
 
 
 def test_lecun_uniform_has_variance_one_over_inputs_and_no_bias(generator):

@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import nn
 
+from histreg.study.catalogue import OVERALL
 from histreg.study.engine.seeding import stream
 from histreg.study.methods import (
     L1,
@@ -25,6 +26,7 @@ from histreg.study.methods import (
     L2Noise,
     L2SoftmaxMean,
     L2SoftmaxPerBin,
+    NetworkMethod,
 )
 from histreg.study.tabular.trainer import Rows, Start, Training, recorded_epochs, train
 from histreg.tabular.networks import dropout
@@ -168,16 +170,26 @@ def test_a_run_does_not_depend_on_its_stack_mates(method, rows, test_rows):
         assert among.metrics[name] == pytest.approx(value, rel=1e-10)
 
 
-def test_in_single_precision_stack_mates_change_rounding_only(rows, test_rows):
-    methods = [L2(), HLGauss(n_bins=20, padding_in_bins=2.0), MDN(2)]
-    for method in methods:
-        alone = trained([method], rows, test_rows, dtype=torch.float32)[0]
-        among = trained(methods, rows, test_rows, dtype=torch.float32)
-        fit = among[methods.index(method)]
-        # 20 steps of Adam amplify 6e-8 a product; a longer training would do so more.
-        assert fit.metrics["test MAE"] == pytest.approx(
-            alone.metrics["test MAE"], rel=1e-3
-        )
+PAPER_NETWORKS = {"Pole": (49, (24,) * 3), "Bike": (16, (64,) * 4)}
+
+
+@pytest.mark.parametrize("name", PAPER_NETWORKS)
+def test_the_papers_networks_do_not_depend_on_their_stack_mates_by_a_bit(
+    name, generator
+):
+    n_inputs, hidden = PAPER_NETWORKS[name]
+    x = torch.randn(300, n_inputs, generator=generator)
+    rows = Rows(x, (5 + 3 * x[:, 0]).clamp(*RANGE).double())
+    training = Training(hidden, 0.05, epochs=3, learning_rate=1e-3, batch_size=256)
+    methods = [method for method in OVERALL if isinstance(method, NetworkMethod)]
+    options = {"training": training, "dtype": torch.float32}
+    together = trained(methods, rows, rows, **options)
+    for method, among in zip(methods, together, strict=True):
+        alone, beside = trained([method], rows, rows, **options)[0], methods[0]
+        pair = trained([beside, method], rows, rows, **options)[1]
+        for fit in (among, pair):
+            assert fit.metrics == alone.metrics, method.label
+            assert torch.equal(fit.body, alone.body), method.label
 
 
 def test_a_diverging_model_is_noted_and_harms_no_other(rows, test_rows):
