@@ -11,6 +11,8 @@ from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 from typing import Any
 
+import histreg
+
 
 @functools.cache
 def environment() -> dict[str, Any]:
@@ -31,9 +33,9 @@ def environment() -> dict[str, Any]:
 
 def _commit() -> str | None:
     """Return the commit of this code, from its checkout or from its installation."""
-    here = Path(__file__).resolve()
-    root = here.parents[3]
-    return _checked_out(root) if (root / ".git").exists() else _installed(here)
+    package = Path(histreg.__file__).resolve()
+    root = package.parents[2]
+    return _checked_out(root) if (root / ".git").exists() else _installed(package)
 
 
 def _checked_out(root: Path) -> str | None:
@@ -52,16 +54,16 @@ def _checked_out(root: Path) -> str | None:
     return found.stdout.strip()
 
 
-def _installed(here: Path) -> str | None:
+def _installed(package: Path) -> str | None:
     """Return the commit that was installed, as PEP 610 has the installer note it.
 
     Only an installation from a repository (``git+https://``, ``git+file://``) has one;
     one from a folder or a package index has none.
     """
     installed = distribution("histreg")
-    of_this = installed.locate_file(here.relative_to(here.parents[2]))
+    of_this = installed.locate_file(package.relative_to(package.parents[1]))
     origin = installed.read_text("direct_url.json")
-    if origin is None or Path(str(of_this)).resolve() != here:
+    if origin is None or Path(str(of_this)).resolve() != package:
         return None
     commit: str | None = json.loads(origin).get("vcs_info", {}).get("commit_id")
     return commit and commit[:12]
