@@ -2,7 +2,7 @@
 
 import pytest
 
-from histreg.report.study_claims import findings_of, scoreboard
+from histreg.report.claim_tables import findings_of, scoreboard
 from histreg.study.claims import Claim, Evidence, Finding, Verdict
 
 NOTHING = Evidence([])

@@ -4,7 +4,8 @@ import io
 
 import pytest
 
-from histreg.report.study_figures import FIGURES, figure_of
+from histreg.report.experiment_figures import figure_of
+from histreg.study.catalogue import EXPERIMENTS
 from histreg.study.methods import (
     MDN,
 )
@@ -14,14 +15,14 @@ from tests.report.examples import (
 from tests.study.made_up import tabular_records
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", EXPERIMENTS)
 def test_a_figure_can_be_written(name):
     page = io.BytesIO()
     figure_of(name, RECORDS[name]).savefig(page, format="png", dpi=40)
     assert page.getvalue().startswith(b"\x89PNG")
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", EXPERIMENTS)
 def test_a_figure_of_nothing_is_refused(name):
     with pytest.raises(ValueError, match=f"the figure {name} must have records"):
         figure_of(name, [])

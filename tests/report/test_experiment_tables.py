@@ -2,7 +2,8 @@
 
 import pytest
 
-from histreg.report.study_tables import TABLES, tables_of
+from histreg.report.experiment_tables import tables_of
+from histreg.study.catalogue import EXPERIMENTS
 from histreg.study.methods import (
     L1,
     L2,
@@ -39,12 +40,12 @@ def test_the_number_of_seeds_is_told_with_its_spread():
     assert one("overall", records[:3]).notes[0].endswith("over 3 seeds.")
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", EXPERIMENTS)
 def test_without_records_there_are_no_rows(name):
     assert all(len(table.rows) == 0 for table in tables_of(name, []))
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", EXPERIMENTS)
 @pytest.mark.parametrize("form", ["text", "markdown", "latex"])
 def test_tables_without_records_can_be_shown(name, form):
     for table in tables_of(name, []):

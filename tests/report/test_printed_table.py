@@ -2,7 +2,7 @@
 
 import pytest
 
-from histreg.report.printed import FORMATS, PrintedTable
+from histreg.report.printed_table import FORMATS, PrintedTable
 
 TABLE = PrintedTable(
     "Errors",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from histreg.report.printed import PrintedTable
+from histreg.report.printed_table import PrintedTable
 from histreg.study.catalogue import DATA
 from histreg.study.claims import (
     Claim,

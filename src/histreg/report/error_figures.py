@@ -2,55 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from operator import attrgetter
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from histreg.report.error_tables import Label, column_label, in_paper
-from histreg.report.figures import BLUE, ORANGE
+from histreg.report.colours import BLUE, ORANGE
+from histreg.report.error_tables import in_paper
 from histreg.report.panels import datasets_of, set_log
-from histreg.study.analysis.statistics import (
-    Estimate,
-    Setting,
-    best_settings,
-    settings_of,
-    validated_settings,
-)
+from histreg.report.results import Results
+from histreg.study.analysis.statistics import Estimate, TableSetting
 from histreg.study.datasets import dataset
-from histreg.study.engine.runs import Record
 from histreg.study.tabular.representations import COLUMNS, column_of
 
-
-def overall(records: Sequence[Record]) -> Figure:
-    """Return the methods' test errors, with the paper's as open marks."""
-    return _dots(best_settings(settings_of(records), "test MAE"))
+Label = Callable[[TableSetting], str]
 
 
-def overall_validation(records: Sequence[Record]) -> Figure:
-    """Return the same with settings chosen on validation rows."""
-    return _dots(validated_settings(records))
+def errors(results: Results) -> Figure:
+    """Return test errors, a row for each setting, with the paper's as open marks."""
+    return _dots(results.tabular_settings, results.experiment.label)
 
 
-def all_settings(records: Sequence[Record]) -> Figure:
-    """Return the same of all settings, none of them chosen."""
-    return _dots(settings_of(records))
-
-
-def representation(records: Sequence[Record]) -> Figure:
+def representation(results: Results) -> Figure:
     """Return the same by columns of Table 3; on log axes, as errors differ a lot."""
-    settings = settings_of(records)
-    settings.sort(key=lambda each: COLUMNS.index(column_of(each.run)))
-    return _dots(settings, column_label, is_log=True)
+    settings = sorted(
+        results.tabular_settings,
+        key=lambda setting: COLUMNS.index(column_of(setting.run)),
+    )
+    return _dots(settings, results.experiment.label, is_log=True)
 
 
 def _dots(
-    settings: Sequence[Setting],
-    label: Label = attrgetter("label"),
-    *,
-    is_log: bool = False,
+    settings: Sequence[TableSetting], label: Label, *, is_log: bool = False
 ) -> Figure:
     names = datasets_of(settings)
     counts = [sum(each.dataset == name for each in settings) for name in names]
@@ -68,7 +52,7 @@ def _dots(
 
 def _draw_dots(
     ax: Axes,
-    settings: Sequence[Setting],
+    settings: Sequence[TableSetting],
     metric: str,
     label: Label,
     *,
@@ -122,7 +106,7 @@ def _leave_out_failures(
     ours: Sequence[Estimate],
     papers: Sequence[Estimate],
 ) -> None:
-    """Keep those far beyond the others out of the scale, and say where they are."""
+    """Leave errors far beyond the others outside the axis, as numbers at its end."""
     limit = 3 * float(np.median([each.mean for each in ours])) if ours else np.inf
     if all(each.mean <= limit for each in ours):
         return

@@ -1,4 +1,4 @@
-"""Figures: each a function of numbers and an Axes."""
+"""Figures of one model: each a function of numbers and an Axes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from matplotlib.text import Text
 from numpy.typing import NDArray
 
 from histreg.distribution import Histogram
+from histreg.report.colours import BLUE, GREY, ORANGE
 
-BLUE, ORANGE, GREY = "#0067a5", "#c65d00", "#6b6b6b"  # told apart without colour vision
-MANY = 2000  # points beyond which a scatter shows no more
+MAX_POINTS = 2000  # beyond which a scatter plot shows no more
 
 Array = NDArray[np.float64]
 
@@ -55,7 +55,7 @@ def _has_outlines(text: str) -> bool:
 
 def draw_predictions(ax: Axes, predicted: Array, y: Array, *, target: str) -> None:
     """Draw the truth over the prediction, with the line where they agree."""
-    shown = np.random.default_rng(0).permutation(len(y))[:MANY]
+    shown = np.random.default_rng(0).permutation(len(y))[:MAX_POINTS]
     ax.scatter(
         predicted[shown], y[shown], s=6, alpha=0.4, color=BLUE, rasterized=True, lw=0
     )

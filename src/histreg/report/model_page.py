@@ -14,8 +14,15 @@ from histreg import metrics
 from histreg._files import whole
 from histreg.distribution import Histogram
 from histreg.errors import InputError
-from histreg.report import figures
-from histreg.report.figures import Array
+from histreg.report.model_figures import (
+    Array,
+    draw_distribution,
+    draw_error_by_spread,
+    draw_pit,
+    draw_predictions,
+    draw_reliability,
+    picture,
+)
 from histreg.tabular.columns import described_kinds
 from histreg.tabular.evaluation import Scores, scores_of, shown_number
 
@@ -92,16 +99,14 @@ def _pictures(evidence: Evidence) -> dict[str, str | list[str]]:
     places = np.linspace(0, len(ranked) - 1, min(N_EXAMPLES, len(ranked)))
     chosen = ranked[places.round().astype(int)]
     return {
-        "predictions": figures.picture(
-            lambda ax: figures.draw_predictions(ax, e.predicted, e.y, target=e.target)
+        "predictions": picture(
+            lambda ax: draw_predictions(ax, e.predicted, e.y, target=e.target)
         ),
         "distributions": [_example(e, int(row)) for row in chosen],
-        "pit": figures.picture(lambda ax: figures.draw_pit(ax, pit)),
-        "reliability": figures.picture(
-            lambda ax: figures.draw_reliability(ax, LEVELS, e.coverage)
-        ),
-        "error_by_spread": figures.picture(
-            lambda ax: figures.draw_error_by_spread(
+        "pit": picture(lambda ax: draw_pit(ax, pit)),
+        "reliability": picture(lambda ax: draw_reliability(ax, LEVELS, e.coverage)),
+        "error_by_spread": picture(
+            lambda ax: draw_error_by_spread(
                 ax, spread, e.predicted - e.y, target=e.target
             )
         ),
@@ -109,8 +114,8 @@ def _pictures(evidence: Evidence) -> dict[str, str | list[str]]:
 
 
 def _example(e: Evidence, row: int) -> str:
-    return figures.picture(
-        lambda ax: figures.draw_distribution(
+    return picture(
+        lambda ax: draw_distribution(
             ax, e.distribution[row], float(e.y[row]), target=e.target
         ),
         height=2.6,

@@ -1,9 +1,9 @@
-"""Panels: drawings side by side, and what they have in common."""
+"""Panels: axes side by side, with what they have in common."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,14 +16,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import Bbox
 
 from histreg.errors import InputError
-from histreg.report.figures import BLUE, ORANGE
-from histreg.study.analysis.statistics import Setting
+from histreg.study.analysis.statistics import TableSetting
 
-GREEN, PURPLE, BLACK = "#3d8c40", "#8b3fa8", "#000000"
-LOOKS = ((BLUE, "o"), (ORANGE, "s"), (GREEN, "^"), (PURPLE, "D"), (BLACK, "v"))
-"""A colour and, for those who see none or print in grey, a mark."""
-LOOK_OF = {"HL-Gauss": LOOKS[0], "l2": LOOKS[1], "HL-OneBin": LOOKS[2], "l1": LOOKS[3]}
-"""Of the losses that figures have in common, so that they look alike in all."""
 NAME_SIZE = 7.0  # points
 PLACES = ((1, 0), (-1, 0), (1, -1), (-1, 1), (0, 1), (0, -1), (1, 1), (-1, -1))
 """Of a name beside its dot, across and up, the best first."""
@@ -34,7 +28,7 @@ TOO_WIDE = 8.0  # ratio of errors beyond which an axis is logarithmic
 def panels(
     n: int, n_columns: int, *, width: float = 4.0, height: float = 2.8
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure with room for n drawings, so many a row."""
+    """Return a figure with n axes, `n_columns` in a row."""
     n_rows = -(-n // n_columns)
     figure = Figure(figsize=(width * n_columns, height * n_rows), layout="constrained")
     axes = list(figure.subplots(n_rows, n_columns, squeeze=False).flat)
@@ -44,7 +38,7 @@ def panels(
 
 
 def add_legend(figure: Figure) -> None:
-    """Say below all drawings, once, what their lines and marks are."""
+    """Add one legend, below all axes, for their lines and marks."""
     found: dict[str, Any] = {}
     for ax in figure.axes:
         handles, labels = ax.get_legend_handles_labels()
@@ -63,15 +57,6 @@ def add_legend(figure: Figure) -> None:
         fontsize=8,
         frameon=False,
     )
-
-
-def looks_of(names: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Return colours and marks of losses, different ones for those of a figure."""
-    each = list(dict.fromkeys(names))
-    known = {name: LOOK_OF[name] for name in each if name in LOOK_OF}
-    free = [look for look in LOOKS if look not in known.values()] or LOOKS
-    others = (name for name in each if name not in LOOK_OF)
-    return known | dict(zip(others, itertools.cycle(free), strict=False))
 
 
 def set_log(axis: XAxis | YAxis) -> None:
@@ -143,7 +128,7 @@ def name_points(
         )
 
 
-def datasets_of(settings: Sequence[Setting]) -> list[str]:
+def datasets_of(settings: Sequence[TableSetting]) -> list[str]:
     """Return the data sets, of which there must be one."""
     names = list(dict.fromkeys(each.dataset for each in settings))
     if not names:

@@ -10,16 +10,16 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator
 
 from histreg.errors import InputError
-from histreg.report.figures import BLUE, GREY, ORANGE
-from histreg.report.panels import BLACK, GREEN, PURPLE, add_legend, panels, set_log
-from histreg.study.catalogue import HEAVY
+from histreg.report.colours import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE
+from histreg.report.panels import add_legend, panels, set_log
+from histreg.report.results import Results
+from histreg.study.analysis.shape_scores import CRPS, ShapeScores
 from histreg.study.datasets import source
-from histreg.study.engine.runs import Record
 from histreg.study.shapes.predictors import OTHERS
-from histreg.study.shapes.scores import AUTO, CRPS, UNIFORM, ShapeScores
+from histreg.study.shapes.tables import HEAVY, UNIFORM_BINS
 
 LOOKS = {
-    AUTO: (BLUE, "o", BLUE),
+    "auto bins": (BLUE, "o", BLUE),
     "auto bins and tails": (BLUE, "o", "none"),
     "auto bins, 4 networks": (BLUE, "*", BLUE),
     "l2 of logarithms": (ORANGE, "s", ORANGE),
@@ -33,15 +33,15 @@ WIDEST = 1.3  # a ratio beyond which a predictor is told of, and not drawn
 APART = 0.12  # rows, by which ours lie above the line of a table and others below
 
 
-def shapes(records: Sequence[Record]) -> Figure:
+def shapes(results: Results) -> Figure:
     """Return the CRPS of predictors over that of uniform bins, table by table."""
-    scores = ShapeScores.of(records)
+    scores = ShapeScores.of(results.records)
     tables = [
-        name for name in scores.tables if scores.values(name, UNIFORM, CRPS).keys()
+        name for name in scores.tables if scores.values(name, UNIFORM_BINS, CRPS).keys()
     ]
     if not tables:
         raise InputError(
-            f"a figure of shapes must have a table with {UNIFORM}, got none yet"
+            f"a figure of shapes must have a table with {UNIFORM_BINS}, got none yet"
         )
     groups = {
         "heavy tails": [name for name in tables if name in HEAVY],
@@ -63,7 +63,7 @@ def _draw(ax: Axes, scores: ShapeScores, tables: Sequence[str]) -> None:
     # Grey ones first, so that they lie below.
     order = sorted(scores.predictors, key=lambda each: each in LOOKS)
     for each in order:
-        if each == UNIFORM:
+        if each == UNIFORM_BINS:
             continue
         colour, mark, filling = LOOKS.get(each, (GREY, "|", GREY))
         apart = -APART if each in OTHERS else APART

@@ -70,17 +70,17 @@ def test_what_cannot_be_matched_has_the_papers_number_alone():
         ("Values of games", "Atari", "not run"),
     ],
 )
-def test_runs_are_counted_by_data_sets(material, experiment, data, told):
-    table = what_was_run(material)
+def test_runs_are_counted_by_data_sets(study, experiment, data, told):
+    table = what_was_run(study)
     rows = {row[0]: dict(zip(table.header, row, strict=True)) for row in table.rows}
     assert rows[experiment][data] == told
 
 
-def test_no_experiment_has_an_empty_row(material, monkeypatch):
+def test_no_experiment_has_an_empty_row(study, monkeypatch):
     mine = tabular((L2(),), datasets=["diabetes"])
     one = Experiment("mine", "Mine", "not in it", "Why?", mine)
     monkeypatch.setitem(EXPERIMENTS, "mine", one)
-    monkeypatch.setitem(material.records, "mine", [])
-    table = what_was_run(material)
+    monkeypatch.setitem(study.records, "mine", [])
+    table = what_was_run(study)
     assert [row[0] for row in table.rows if not any(row[1:])] == []
     assert table.rows[-1][table.header.index("other data")] == "not run"

@@ -1,9 +1,9 @@
-"""Cells of printed tables, marked by what they are."""
+"""Tables on a page: cells with classes for their style."""
 
 import pytest
 
-from histreg.report.printed import PrintedTable
-from histreg.report.site.marked_tables import SYMBOLS, distance, looks_of, marked
+from histreg.report.printed_table import PrintedTable
+from histreg.report.site.page_tables import SYMBOLS, class_of, distance, page_table
 from histreg.study.claims import Verdict
 
 TABLE = PrintedTable(
@@ -19,7 +19,7 @@ TABLE = PrintedTable(
 
 
 def test_a_table_keeps_its_texts_title_and_notes():
-    found = marked(TABLE)
+    found = page_table(TABLE)
     assert [[each.text for each in row] for row in found.rows] == [
         list(row) for row in TABLE.rows
     ]
@@ -45,7 +45,7 @@ def test_differences_are_near_fair_or_far(apart, kind):
 
 
 def test_only_differences_are_coloured():
-    kinds = [[each.kind for each in row] for row in marked(TABLE).rows]
+    kinds = [[each.kind for each in row] for row in page_table(TABLE).rows]
     assert kinds[0] == ["short", "number", "number", "number near"]
     assert kinds[1][3] == "number far"
     assert kinds[2][3] == "number"  # the paper has no such number
@@ -53,25 +53,25 @@ def test_only_differences_are_coloured():
 
 def test_verdicts_have_symbols_that_differ_without_colour():
     table = PrintedTable("", ("verdict",), [(each,) for each in Verdict])
-    cells = [row[0] for row in marked(table).rows]
+    cells = [row[0] for row in page_table(table).rows]
     assert len({cell.text[0] for cell in cells}) == len(SYMBOLS) == 4
     assert [cell.text[2:] for cell in cells] == list(Verdict)
     assert cells[2].kind == "short verdict not-significant"
-    assert looks_of(Verdict.NOT_RUN) == "not-run"
+    assert class_of(Verdict.NOT_RUN) == "not-run"
 
 
 def test_cells_lead_where_they_are_told_to():
-    (row, *_) = marked(TABLE, {"l2": "there.html"}).rows
+    (row, *_) = page_table(TABLE, {"l2": "there.html"}).rows
     assert [each.link for each in row] == ["there.html", "", "", ""]
 
 
 def test_long_words_may_be_broken_and_short_ones_not():
     table = PrintedTable("", ("a", "b"), [("x", "a sentence of many words")], n_words=2)
-    assert [each.kind for each in marked(table).header] == ["short", "short"]
+    assert [each.kind for each in page_table(table).header] == ["short", "short"]
     table = PrintedTable("", ("a", "b"), [("x", "a sentence " * 3)], n_words=2)
-    assert [each.kind for each in marked(table).header] == ["short", "words"]
-    assert not marked(table).has_names_alone
+    assert [each.kind for each in page_table(table).header] == ["short", "words"]
+    assert not page_table(table).has_names_alone
 
 
 def test_a_table_without_rows_has_a_header():
-    assert len(marked(PrintedTable("", ("a", "b"), [])).header) == 2
+    assert len(page_table(PrintedTable("", ("a", "b"), [])).header) == 2

@@ -2,26 +2,26 @@
 
 import pytest
 
-from histreg.report.site.material import Material
+from histreg.report.site.study_results import StudyResults
 from histreg.study.catalogue import EXPERIMENTS
 from histreg.study.claims import CLAIMS, Verdict
 from histreg.study.engine.store import Store
 from tests.report.site.conftest import OVERALL
 
 
-def test_every_experiment_has_its_records(material):
-    assert material.records.keys() == EXPERIMENTS.keys()
-    assert {each.run for each in material.records["overall"]} == {
+def test_every_experiment_has_its_records(study):
+    assert study.records.keys() == EXPERIMENTS.keys()
+    assert {each.run for each in study.records["overall"]} == {
         each.run for each in OVERALL
     }
-    assert material.records["sines"] == []
+    assert study.records["sines"] == []
     # HL-OneBin and HL-Gauss on Pole are in other experiments too, and count once.
-    assert len(material.records["projected"]) > 0
-    assert len(material.everything) == len(OVERALL) + 2
+    assert len(study.records["projected"]) > 0
+    assert len(study.everything) == len(OVERALL) + 2
 
 
-def test_every_claim_is_judged_as_the_command_does(material):
-    judged = {each.claim.name: each for each in material.judged}
+def test_every_claim_is_judged_as_the_command_does(study):
+    judged = {each.claim.name: each for each in study.judged}
     assert judged.keys() == CLAIMS.keys()
     assert judged["K1"].verdict == Verdict.NOT_RUN
     # HL-OneBin above l2 on Pole, all five seeds.
@@ -30,11 +30,11 @@ def test_every_claim_is_judged_as_the_command_does(material):
     assert judged["K10"].findings.rows[0][1] == "confirmed"
 
 
-def test_an_experiment_decides_the_claims_that_read_it(material):
-    names = [e.claim.name for e in material.decided_by(EXPERIMENTS["bias"])]
+def test_an_experiment_decides_the_claims_that_read_it(study):
+    names = [e.claim.name for e in study.decided_by(EXPERIMENTS["bias"])]
     assert "K39" in names and "K10" not in names
 
 
 def test_a_store_without_records_is_refused(tmp_path):
     with pytest.raises(ValueError, match="must have records, got none in"):
-        Material.of(Store(tmp_path))
+        StudyResults.of(Store(tmp_path))

@@ -6,11 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from histreg.report.error_tables import UNMATCHED, apart_of, in_paper, shown
-from histreg.report.printed import PrintedTable
-from histreg.report.site.marked_tables import distance
-from histreg.report.site.material import Material
+from histreg.report.printed_table import PrintedTable
+from histreg.report.site.page_tables import distance
+from histreg.report.site.study_results import StudyResults
 from histreg.study.analysis.paper import published
-from histreg.study.analysis.statistics import Setting, best_settings, settings_of
+from histreg.study.analysis.statistics import (
+    TableSetting,
+    best_settings,
+    settings_of,
+)
 from histreg.study.catalogue import DATA, EXPERIMENTS, OVERALL
 from histreg.study.datasets import GAMES, SERIES, source
 from histreg.study.engine.runs import Record, Run
@@ -79,7 +83,7 @@ def headline(records: Sequence[Record]) -> Headline:
     return Headline(titles, rows, max(counts, default=0))
 
 
-def _lowest(settings: Sequence[Setting], name: str) -> Setting | None:
+def _lowest(settings: Sequence[TableSetting], name: str) -> TableSetting | None:
     of_set = [e for e in settings if e.dataset == name and MAIN in e.estimates]
     return min(of_set, key=lambda e: e.estimates[MAIN].mean, default=None)
 
@@ -87,8 +91,8 @@ def _lowest(settings: Sequence[Setting], name: str) -> Setting | None:
 def _beside(
     name: str,
     of: str,
-    found: dict[tuple[str, str], Setting],
-    lowest: Setting | None,
+    found: dict[tuple[str, str], TableSetting],
+    lowest: TableSetting | None,
 ) -> Beside:
     paper = published(of, name, MAIN)
     told = "" if paper is None else shown(paper)
@@ -106,11 +110,11 @@ def _unmatched(of: str) -> Beside:
     return Beside("", "" if paper is None else shown(paper))
 
 
-def what_was_run(material: Material) -> PrintedTable:
+def what_was_run(study: StudyResults) -> PrintedTable:
     """Return how many runs of each experiment have a record, by data sets."""
     columns = [*(source(name).title for name in (*DATA, *SERIES)), *OTHERS]
     counts = {
-        name: [_counted(each.runs, material.records[name], of) for of in columns]
+        name: [_counted(each.runs, study.records[name], of) for of in columns]
         for name, each in EXPERIMENTS.items()
     }
     used = [i for i in range(len(columns)) if any(row[i] for row in counts.values())]

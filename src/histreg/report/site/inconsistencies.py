@@ -12,8 +12,9 @@ import torch
 
 from histreg import theory
 from histreg.bins import PRESETS, Bins
+from histreg.study.analysis.comparisons import Comparison
 from histreg.study.analysis.paper import published, published_log_ratios
-from histreg.study.analysis.ratios import Ratios
+from histreg.study.analysis.ratios import geometric_mean
 from histreg.study.analysis.statistics import best_settings, settings_of
 from histreg.study.claims import Evidence
 from histreg.study.methods import (
@@ -56,15 +57,15 @@ class Inconsistency:
 def inconsistencies(evidence: Evidence) -> list[Inconsistency]:
     """Return all, with what was measured filled in; left out where it was not run."""
     text = files("histreg.report.site").joinpath("inconsistencies.toml").read_text()
-    found = []
-    for name, entry in tomllib.loads(text).items():
-        told = {**entry, "experiments": tuple(entry.get("experiments", ()))}
-        if "measured" in told:
+    entries = []
+    for name, fields in tomllib.loads(text).items():
+        entry = {**fields, "experiments": tuple(fields.get("experiments", ()))}
+        if "measured" in entry:
             numbers = MEASURED[name](evidence)
-            is_there = all(math.isfinite(each) for each in numbers.values())
-            told["measured"] = told["measured"].format(**numbers) if is_there else ""
-        found.append(Inconsistency(name, **told))
-    return found
+            is_known = all(map(math.isfinite, numbers.values()))
+            entry["measured"] = entry["measured"].format(**numbers) if is_known else ""
+        entries.append(Inconsistency(name, **entry))
+    return entries
 
 
 def _mae(
@@ -167,15 +168,15 @@ def _bound(_: Evidence) -> Numbers:
 
 def _sides(_: Evidence) -> Numbers:
     games = _games_of_paper()
-    return {"n": games.n, "one": games.p_lower, "two": games.p}
+    return {"n": games.n, "one": games.p_t("less"), "two": games.p_t("two-sided")}
 
 
 def _line(_: Evidence) -> Numbers:
-    return {"ratio": _games_of_paper().geometric_mean}
+    return {"ratio": geometric_mean(_games_of_paper())}
 
 
-def _games_of_paper() -> Ratios:
-    return Ratios(tuple(published_log_ratios().values()))
+def _games_of_paper() -> Comparison:
+    return Comparison(tuple(published_log_ratios().values()))
 
 
 def _least_squares(evidence: Evidence) -> Numbers:

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from histreg import targets
 from histreg.bins import Bins
-from histreg.report.figures import BLUE, ORANGE
+from histreg.report.colours import BLUE, ORANGE
 from histreg.study.datasets import dataset
 from histreg.study.engine.runs import Record
 from histreg.study.methods.histograms import HistogramLossMethod

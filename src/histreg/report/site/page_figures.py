@@ -1,4 +1,4 @@
-"""Drawings: a figure as part of a page, and in words for those who cannot see it."""
+"""Page figures: a figure inside a page, and in words for readers who cannot see it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from PIL import Image
 
-from histreg.report.figures import BLUE, GREY, ORANGE
-from histreg.report.panels import BLACK, GREEN, PURPLE
+from histreg.report.colours import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE
 
-HEAVY = 150_000  # letters, beyond which points are better than lines
+MAX_SVG_LETTERS = 150_000  # beyond which a PNG is smaller
 PHONE, COLUMN = 21, 69  # rem, the widths of a page of a phone and of a large screen
-MANY = 40  # names in a text, beyond which nobody listens
+MAX_NAMES = 40  # in a text, beyond which nobody listens
 COLOURS = {
     BLACK: "currentColor",
     "#ffffff": "var(--paper)",
@@ -38,28 +37,28 @@ _LONG = re.compile(r"-?\d+\.\d{3,}")
 
 
 @dataclass(frozen=True)
-class Drawing:
+class PageFigure:
     """A figure on a page.
 
     Parameters
     ----------
     markup : Markup
-        An ``svg``, or an ``img`` where that would be heavy.
+        An ``svg``, or an ``img`` where that would be large.
     words : str
-        What is to be seen.
+        What it shows.
     """
 
     markup: Markup
     words: str
 
 
-def drawing_of(figure: Figure, name: str) -> Drawing:
-    """Return a figure for a page; names differ between the drawings of one."""
-    words = described(figure)
+def page_figure(figure: Figure, name: str) -> PageFigure:
+    """Return a figure for a page, on which its name must be unique."""
+    words = figure_in_words(figure)
     markup = _svg(figure, name, words)
-    if len(markup) > HEAVY:
+    if len(markup) > MAX_SVG_LETTERS:
         markup = _image(figure, words)
-    return Drawing(Markup(markup), words)
+    return PageFigure(Markup(markup), words)
 
 
 def _svg(figure: Figure, name: str, words: str) -> str:
@@ -112,32 +111,32 @@ def _widths(figure: Figure) -> str:
     return f"max-width: {1.1 * width:.0f}rem; min-width: {least:.0f}rem"
 
 
-def described(figure: Figure) -> str:
-    """Return what is to be seen: of each drawing its axes and where its lines go."""
+def figure_in_words(figure: Figure) -> str:
+    """Return what a figure shows: the axes of each panel and where its lines go."""
     drawn = [ax for ax in figure.axes if ax.get_xlabel() or ax.get_title()]
-    told = [_described(ax) for ax in drawn]
-    if len(told) == 1:
-        return told[0]
-    numbered = (f"({i}) {each}" for i, each in enumerate(told, start=1))
-    return " ".join([f"{len(told)} drawings.", *numbered])
+    panels = [_panel_in_words(ax) for ax in drawn]
+    if len(panels) == 1:
+        return panels[0]
+    numbered = (f"({i}) {words}" for i, words in enumerate(panels, start=1))
+    return " ".join([f"{len(panels)} drawings.", *numbered])
 
 
-def _described(ax: Axes) -> str:
+def _panel_in_words(ax: Axes) -> str:
     title = ax.get_title() or ax.get_title(loc="left")
     labels = [each.get_text() for each in ax.get_yticklabels()]
     names = [each for each in labels if _is_name(each)]
     over = f"over {ax.get_xlabel()}" if ax.get_xlabel() else ""
     height = ax.get_ylabel() or ("one row each" if names else "")
     head = " ".join(part for part in (height, over) if part)
-    told = [f"{title}: {head}" if title and head else title or head]
+    parts = [f"{title}: {head}" if title and head else title or head]
     if names:
-        told += [", ".join(names[:MANY]), _lowest_mark(ax)]
+        parts += [", ".join(names[:MAX_NAMES]), _lowest_mark(ax)]
     handles, labels = ax.get_legend_handles_labels()
-    told += [
+    parts += [
         f"{label} {course}" if course else label
         for label, course in zip(labels, map(_course, handles), strict=True)
-    ][:MANY]
-    return "; ".join(each for each in told if each) + "."
+    ][:MAX_NAMES]
+    return "; ".join(part for part in parts if part) + "."
 
 
 def _is_name(label: str) -> bool:
@@ -177,11 +176,11 @@ def _course(handle: Any) -> str:
     if len(x) < 3 or np.ptp(x) == 0:
         return ""
     lowest = int(y.argmin())
-    told = f"goes from {_number(y[0])} at {_number(x[0])} to {_number(y[-1])} at "
-    told += _number(x[-1])
+    course = f"goes from {_number(y[0])} at {_number(x[0])} to {_number(y[-1])} at "
+    course += _number(x[-1])
     if 0 < lowest < len(x) - 1:
-        told += f", lowest {_number(y[lowest])} at {_number(x[lowest])}"
-    return told
+        course += f", lowest {_number(y[lowest])} at {_number(x[lowest])}"
+    return course
 
 
 def _number(value: float) -> str:

@@ -1,4 +1,4 @@
-"""Marked tables: printed tables whose cells say what they are, for a page."""
+"""Page tables: printed tables for a page, every cell with a class for its style."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from histreg.report.error_tables import FAR_APART
-from histreg.report.printed import PrintedTable
+from histreg.report.printed_table import PrintedTable
 from histreg.study.claims import Verdict
 
 CLOSE = 1.0  # joint standard errors, within which most differences are by chance
@@ -17,7 +17,7 @@ SYMBOLS = {
     Verdict.NOT_SIGNIFICANT: "≈",
     Verdict.NOT_RUN: "·",
 }
-"""Of verdicts, for those who see no colour."""
+"""Of verdicts, for readers who do not see colours."""
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class Cell:
     ----------
     text : str
     kind : str
-        Names of its looks: words or number; near, fair or far; a verdict's.
+        Its CSS classes: words or number; near, fair or far; a verdict's.
     link : str
-        An address on the site, if it leads somewhere.
+        An address on the site; empty if it has none.
     """
 
     text: str
@@ -39,7 +39,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class MarkedTable:
+class PageTable:
     """A table of cells, the first of each row its name."""
 
     title: str
@@ -50,8 +50,10 @@ class MarkedTable:
     """Whether all but the first column are numbers."""
 
 
-def marked(table: PrintedTable, links: Mapping[str, str] | None = None) -> MarkedTable:
-    """Return a printed table with every cell marked by what it is.
+def page_table(
+    table: PrintedTable, links: Mapping[str, str] | None = None
+) -> PageTable:
+    """Return a printed table for a page.
 
     Parameters
     ----------
@@ -73,7 +75,7 @@ def marked(table: PrintedTable, links: Mapping[str, str] | None = None) -> Marke
         for row in table.rows
     ]
     header = [Cell(*each) for each in zip(table.header, kinds, strict=True)]
-    return MarkedTable(table.title, header, rows, list(table.notes), table.n_words == 1)
+    return PageTable(table.title, header, rows, list(table.notes), table.n_words == 1)
 
 
 def _cell(text: str, kind: str, name: str, links: Mapping[str, str]) -> Cell:
@@ -81,7 +83,7 @@ def _cell(text: str, kind: str, name: str, links: Mapping[str, str]) -> Cell:
         kind += f" {distance(text)}"
     if text in SYMBOLS:
         verdict = Verdict(text)
-        return Cell(f"{SYMBOLS[verdict]} {text}", f"{kind} verdict {looks_of(verdict)}")
+        return Cell(f"{SYMBOLS[verdict]} {text}", f"{kind} verdict {class_of(verdict)}")
     return Cell(text, kind, links.get(text, ""))
 
 
@@ -93,6 +95,6 @@ def distance(apart: str) -> str:
     return "near" if size <= CLOSE else "fair"
 
 
-def looks_of(verdict: Verdict) -> str:
-    """Return the name of a verdict's looks."""
+def class_of(verdict: Verdict) -> str:
+    """Return the CSS class of a verdict."""
     return verdict.replace(" ", "-")

@@ -1,4 +1,4 @@
-"""Material: all that the pages of a study are made from, read once."""
+"""Study results: the records and judged claims that pages are made of, read once."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from histreg.errors import InputError
-from histreg.report.printed import PrintedTable
-from histreg.report.study_claims import findings_of, scoreboard
+from histreg.report.claim_tables import findings_of, scoreboard
+from histreg.report.printed_table import PrintedTable
 from histreg.study.catalogue import EXPERIMENTS, Experiment
 from histreg.study.claims import CLAIMS, Claim, Evidence, Verdict
 from histreg.study.engine.runs import Record, Run
@@ -15,8 +15,8 @@ from histreg.study.engine.store import Store
 
 
 @dataclass(frozen=True)
-class Judged:
-    """A claim and what the records say of it.
+class JudgedClaim:
+    """A claim with its verdict.
 
     Parameters
     ----------
@@ -35,28 +35,28 @@ class Judged:
 
 
 @dataclass(frozen=True, eq=False)
-class Material:
+class StudyResults:
     """Records by experiment, and the claims that they decide."""
 
     records: Mapping[str, Sequence[Record]]
     evidence: Evidence
-    judged: Sequence[Judged]
+    judged: Sequence[JudgedClaim]
 
     @classmethod
-    def of(cls, store: Store) -> Material:
+    def of(cls, store: Store) -> StudyResults:
         """Read the records of all experiments of the catalogue."""
         runs = dict.fromkeys(run for each in EXPERIMENTS.values() for run in each.runs)
-        there = {record.run: record for record in store.records(runs)}
+        by_run = {record.run: record for record in store.records(runs)}
         records = {
-            each.name: [there[run] for run in each.runs if run in there]
+            each.name: [by_run[run] for run in each.runs if run in by_run]
             for each in EXPERIMENTS.values()
         }
-        if not there:
+        if not by_run:
             raise InputError(f"the report must have records, got none in {store.root}")
-        evidence = Evidence(list(there.values()))
+        evidence = Evidence(list(by_run.values()))
         board = scoreboard(CLAIMS.values(), evidence)
         judged = [
-            Judged(claim, Verdict(row[1]), row[2], findings_of(claim, evidence))
+            JudgedClaim(claim, Verdict(row[1]), row[2], findings_of(claim, evidence))
             for claim, row in zip(CLAIMS.values(), board.rows, strict=True)
         ]
         return cls(records, evidence, judged)
@@ -66,7 +66,7 @@ class Material:
         """All records, each once."""
         return {each.run: each for of in self.records.values() for each in of}
 
-    def decided_by(self, experiment: Experiment) -> list[Judged]:
+    def decided_by(self, experiment: Experiment) -> list[JudgedClaim]:
         """Return the claims that read the records of an experiment."""
         return [
             each for each in self.judged if experiment.name in each.claim.experiments

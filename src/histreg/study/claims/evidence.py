@@ -1,4 +1,4 @@
-"""Evidence: records by what was run, and findings by what they can decide."""
+"""Evidence: records by what was run; findings: what they decide of a claim."""
 
 from __future__ import annotations
 
@@ -12,13 +12,10 @@ from typing import Any
 from histreg.study.analysis.comparisons import LEVEL, Comparison
 from histreg.study.analysis.ratios import ValuePair
 from histreg.study.analysis.statistics import (
-    ForecastSetting,
     Setting,
-    ValueSetting,
-    forecast_settings,
     settings_of,
+    settings_over_seeds,
     validated_settings,
-    value_settings,
 )
 from histreg.study.atari.runs import ValueRun
 from histreg.study.catalogue import DATA, GRIDS, SEEDS, VALUE_GAMES, VALUE_HL
@@ -150,10 +147,12 @@ class Evidence:
         return tuple(each for each in self.datasets if each.split("-")[0] in names)
 
     @cached_property
-    def _settings(self) -> dict[TabularRun, Setting]:
-        return {each.run: each for each in settings_of(self.records)}
+    def _settings(self) -> dict[TabularRun, Setting[TabularRun]]:
+        return {setting.run: setting for setting in settings_of(self.records)}
 
-    def setting(self, name: str, method: Method, **changes: Any) -> Setting | None:
+    def setting(
+        self, name: str, method: Method, **changes: Any
+    ) -> Setting[TabularRun] | None:
         """Return a method on a data set by the protocol, but for some changes."""
         if self.epochs is not None:
             changes = {"epochs": self.epochs, **changes}
@@ -163,15 +162,15 @@ class Evidence:
         self, name: str, method: Method, metric: str = "test MAE", **changes: Any
     ) -> BySeed:
         """Return a metric by seed; nothing if there is no such run."""
-        found = self.setting(name, method, **changes)
-        return {} if found is None else found.values(metric)
+        setting = self.setting(name, method, **changes)
+        return {} if setting is None else setting.values(metric)
 
     def summaries(
         self, name: str, method: Method, of: Callable[[Record], float], **changes: Any
     ) -> BySeed:
         """Return a number made of each record by seed; nothing if there is none."""
-        found = self.setting(name, method, **changes)
-        records = {} if found is None else found.by_seed()
+        setting = self.setting(name, method, **changes)
+        records = {} if setting is None else setting.by_seed()
         return {seed: of(record) for seed, record in records.items()}
 
     def measurement(self, what: str, name: str) -> Record | None:
@@ -199,12 +198,13 @@ class Evidence:
         wanted = ForecastRun(name, architecture, method, 0, **READING)
         if self.epochs is not None:
             wanted = wanted.for_epochs(self.epochs)
-        found = self._forecasts.get(wanted)
-        return {} if found is None else found.values(metric)
+        setting = self._forecasts.get(wanted)
+        return {} if setting is None else setting.values(metric)
 
     @cached_property
-    def _forecasts(self) -> dict[ForecastRun, ForecastSetting]:
-        return {each.run: each for each in forecast_settings(self.records)}
+    def _forecasts(self) -> dict[ForecastRun, Setting[ForecastRun]]:
+        settings = settings_over_seeds(self.records, ForecastRun)
+        return {setting.run: setting for setting in settings}
 
     @property
     def games(self) -> tuple[str, ...]:
@@ -226,8 +226,9 @@ class Evidence:
         return None if l2 is None or hl is None else ValuePair(l2, hl)
 
     @cached_property
-    def _on_games(self) -> dict[ValueRun, ValueSetting]:
-        return {each.run: each for each in value_settings(self.records)}
+    def _on_games(self) -> dict[ValueRun, Setting[ValueRun]]:
+        settings = settings_over_seeds(self.records, ValueRun)
+        return {setting.run: setting for setting in settings}
 
     def chosen(self, name: str, method: str, metric: str = "test MAE") -> BySeed:
         """Return a metric of a tuned method, its setting chosen on validation rows.
@@ -255,7 +256,7 @@ class Evidence:
         return {each.run for each in self.records}
 
     @cached_property
-    def _validated(self) -> list[Setting]:
+    def _validated(self) -> list[Setting[TabularRun]]:
         usual = [record for record in self.records if self._is_usual(record)]
         return [each for each in validated_settings(usual) if each.method.is_tuned]
 
@@ -280,16 +281,20 @@ def title(name: str) -> str:
 
 def lower(part: str, a: BySeed, b: BySeed) -> Finding:
     """Return whether a is below b: exact test of paired seeds, one-sided."""
-    found = Comparison.of(a, b)
-    if found.n < ENOUGH:
-        return _too_few(part, found)
-    told = _told(a, b, found)
-    if found.p_higher <= LEVEL:
-        opposite = f"{told}, p of the opposite {found.p_higher:.2g}"
-        return Finding(part, Verdict.REFUTED, opposite)
-    is_lower = found.p_lower <= LEVEL
-    verdict = Verdict.CONFIRMED if is_lower else Verdict.NOT_SIGNIFICANT
-    return Finding(part, verdict, f"{told}, p {found.p_lower:.2g}")
+    pairs = Comparison.of(a, b)
+    if pairs.n < ENOUGH:
+        return _too_few(part, pairs)
+    p, p_opposite = pairs.p_permutation("less"), pairs.p_permutation("greater")
+    return one_sided(part, _numbers(a, b, pairs), p, p_opposite)
+
+
+def one_sided(part: str, numbers: str, p: float, p_opposite: float) -> Finding:
+    """Return what a one-sided test decides; refuted if the opposite is significant."""
+    if p_opposite <= LEVEL:
+        numbers = f"{numbers}, p of the opposite {p_opposite:.2g}"
+        return Finding(part, Verdict.REFUTED, numbers)
+    verdict = Verdict.CONFIRMED if p <= LEVEL else Verdict.NOT_SIGNIFICANT
+    return Finding(part, verdict, f"{numbers}, p {p:.2g}")
 
 
 def not_lower(part: str, a: BySeed, b: BySeed, margin: float) -> Finding:
@@ -298,16 +303,16 @@ def not_lower(part: str, a: BySeed, b: BySeed, margin: float) -> Finding:
     Confirmed if the 95 % interval of the difference is above that, or a significantly
     above b; refuted if a is significantly below b, and by more than that in the mean.
     """
-    found = Comparison.of(a, b)
-    if found.n < ENOUGH:
-        return _too_few(part, found)
-    room = _room(a, b, found, margin)
+    pairs = Comparison.of(a, b)
+    if pairs.n < ENOUGH:
+        return _too_few(part, pairs)
+    room = _room(a, b, pairs, margin)
     verdict = Verdict.NOT_SIGNIFICANT
-    if found.interval()[0] > -room or found.p_higher <= LEVEL:
+    if pairs.interval[0] > -room or pairs.p_permutation("greater") <= LEVEL:
         verdict = Verdict.CONFIRMED
-    elif found.p_lower <= LEVEL and found.mean < -room:
+    elif pairs.p_permutation("less") <= LEVEL and pairs.mean < -room:
         verdict = Verdict.REFUTED
-    return Finding(part, verdict, _told(a, b, found))
+    return Finding(part, verdict, _numbers(a, b, pairs))
 
 
 def not_higher(part: str, a: BySeed, b: BySeed, margin: float) -> Finding:
@@ -315,16 +320,16 @@ def not_higher(part: str, a: BySeed, b: BySeed, margin: float) -> Finding:
 
     As `not_lower`, the other way up.
     """
-    found = Comparison.of(a, b)
-    if found.n < ENOUGH:
-        return _too_few(part, found)
-    room = _room(a, b, found, margin)
+    pairs = Comparison.of(a, b)
+    if pairs.n < ENOUGH:
+        return _too_few(part, pairs)
+    room = _room(a, b, pairs, margin)
     verdict = Verdict.NOT_SIGNIFICANT
-    if found.interval()[1] < room or found.p_lower <= LEVEL:
+    if pairs.interval[1] < room or pairs.p_permutation("less") <= LEVEL:
         verdict = Verdict.CONFIRMED
-    elif found.p_higher <= LEVEL and found.mean > room:
+    elif pairs.p_permutation("greater") <= LEVEL and pairs.mean > room:
         verdict = Verdict.REFUTED
-    return Finding(part, verdict, _told(a, b, found))
+    return Finding(part, verdict, _numbers(a, b, pairs))
 
 
 def within(part: str, a: BySeed, b: BySeed, margin: float) -> Finding:
@@ -333,12 +338,12 @@ def within(part: str, a: BySeed, b: BySeed, margin: float) -> Finding:
     Confirmed if the 95 % interval of the difference lies within the margin; refuted if
     it lies outside.
     """
-    found = Comparison.of(a, b)
-    if found.n < ENOUGH:
-        return _too_few(part, found)
-    room = _room(a, b, found, margin)
-    verdict = _verdict_of(found.interval(), -room, room)
-    return Finding(part, verdict, _told(a, b, found))
+    pairs = Comparison.of(a, b)
+    if pairs.n < ENOUGH:
+        return _too_few(part, pairs)
+    room = _room(a, b, pairs, margin)
+    verdict = _verdict_of(pairs.interval, -room, room)
+    return Finding(part, verdict, _numbers(a, b, pairs))
 
 
 def in_range(
@@ -348,12 +353,12 @@ def in_range(
 
     Confirmed if its 95 % interval is; refuted if that lies outside.
     """
-    found = Comparison.of(values, dict.fromkeys(values, 0.0))
-    if found.n < ENOUGH:
-        return _too_few(part, found)
-    interval = found.interval()
-    told = f"{found.mean:.4g} [{interval[0]:.4g}, {interval[1]:.4g}]"
-    return Finding(part, _verdict_of(interval, low, high), told)
+    pairs = Comparison.of(values, dict.fromkeys(values, 0.0))
+    if pairs.n < ENOUGH:
+        return _too_few(part, pairs)
+    interval = pairs.interval
+    numbers = f"{pairs.mean:.4g} [{interval[0]:.4g}, {interval[1]:.4g}]"
+    return Finding(part, _verdict_of(interval, low, high), numbers)
 
 
 def measured(part: str, *, holds: bool, numbers: str) -> Finding:
@@ -366,9 +371,9 @@ def not_run(part: str, why: str = "") -> Finding:
     return Finding(part, Verdict.NOT_RUN, why)
 
 
-def _too_few(part: str, found: Comparison) -> Finding:
-    told = f"{found.n} of {ENOUGH} seeds have a finite number" if found.n else ""
-    return Finding(part, Verdict.NOT_RUN, told)
+def _too_few(part: str, pairs: Comparison) -> Finding:
+    why = f"{pairs.n} of {ENOUGH} seeds have a finite number" if pairs.n else ""
+    return not_run(part, why)
 
 
 def _verdict_of(interval: tuple[float, float], low: float, high: float) -> Verdict:
@@ -380,18 +385,18 @@ def _verdict_of(interval: tuple[float, float], low: float, high: float) -> Verdi
     return Verdict.NOT_SIGNIFICANT
 
 
-def _room(a: BySeed, b: BySeed, found: Comparison, margin: float) -> float:
-    return margin * abs(_mean_of(b, found, a))
+def _room(a: BySeed, b: BySeed, pairs: Comparison, margin: float) -> float:
+    return margin * abs(_mean_of(b, pairs, a))
 
 
-def _mean_of(values: BySeed, found: Comparison, other: BySeed) -> float:
+def _mean_of(values: BySeed, pairs: Comparison, other: BySeed) -> float:
     common = values.keys() & other.keys()
-    return math.fsum(values[seed] for seed in common) / found.n
+    return math.fsum(values[seed] for seed in common) / pairs.n
 
 
-def _told(a: BySeed, b: BySeed, found: Comparison) -> str:
-    low, high = found.interval()
+def _numbers(a: BySeed, b: BySeed, pairs: Comparison) -> str:
+    low, high = pairs.interval
     return (
-        f"{_mean_of(a, found, b):.4g} against {_mean_of(b, found, a):.4g}, "
-        f"difference {found.mean:+.3g} [{low:+.3g}, {high:+.3g}]"
+        f"{_mean_of(a, pairs, b):.4g} against {_mean_of(b, pairs, a):.4g}, "
+        f"difference {pairs.mean:+.3g} [{low:+.3g}, {high:+.3g}]"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from histreg.study.catalogue import AUXILIARY
+from histreg.study.catalogue.representation import AUXILIARY
 from histreg.study.claims.conditions import (
     HL_GAUSS,
     L2_LOSS,

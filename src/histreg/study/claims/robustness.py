@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from histreg.study.catalogue import CORRUPTED
+from histreg.study.catalogue.robustness import CORRUPTED
 from histreg.study.claims.conditions import Condition, lower_each
 from histreg.study.claims.evidence import Claim
 from histreg.study.methods import L1, L2, HLGauss, HLOneBin

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
-from histreg.study.catalogue import UNIFORM, with_bins
+from histreg.study.catalogue.target import UNIFORM, with_bins
 from histreg.study.claims.conditions import (
     HL_ONE_BIN,
     Condition,
