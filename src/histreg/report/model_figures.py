@@ -96,16 +96,16 @@ def draw_pit(ax: Axes, pit: Array, *, n_bars: int = 20) -> None:
     ax.set_xlim(0, 1)
 
 
-def draw_reliability(ax: Axes, levels: Array, found: dict[str, Array]) -> None:
+def draw_reliability(ax: Axes, levels: Array, coverage: dict[str, Array]) -> None:
     """Draw how often intervals held the truth over how often they should."""
     ax.plot([0, 1], [0, 1], color=GREY, lw=1, ls="--")
     styles = [(BLUE, "o"), (ORANGE, "s")]
-    for (name, shares), (color, marker) in zip(found.items(), styles, strict=False):
+    for (name, shares), (color, marker) in zip(coverage.items(), styles, strict=False):
         ax.plot(levels, shares, color=color, marker=marker, ms=4, label=name)
     ax.set(
         xlabel="coverage asked for", ylabel="coverage found", xlim=(0, 1), ylim=(0, 1)
     )
-    if len(found) > 1:
+    if len(coverage) > 1:
         ax.legend(frameon=False)
 
 

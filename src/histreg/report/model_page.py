@@ -31,8 +31,8 @@ N_EXAMPLES = 6
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """What a model predicted for some rows, and what came."""
+class ModelPage:
+    """The contents of the page of a model: its predictions for a table, and scores."""
 
     target: str
     source: str
@@ -45,7 +45,7 @@ class Evidence:
     is_training_table: bool  # by its name
 
     @classmethod
-    def of(cls, model: Any, X: Any, y: Array, *, target: str, source: str) -> Evidence:
+    def of(cls, model: Any, X: Any, y: Array, *, target: str, source: str) -> ModelPage:
         """Collect the predictions of a `HistogramRegressor` with one target."""
         distribution = model.predict_dist(X)
         if not isinstance(distribution, Histogram):
@@ -79,44 +79,43 @@ class Evidence:
         )
 
 
-def write_page(evidence: Evidence, path: Path) -> None:
+def write_page(page: ModelPage, path: Path) -> None:
     """Write the page: one file that needs no other, whole or absent."""
     template = resources.files("histreg.report") / "model_page.html"
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     html = environment.from_string(template.read_text(encoding="utf-8")).render(
-        evidence=evidence, pictures=_pictures(evidence), shown_number=shown_number
+        page=page, pictures=_pictures(page), shown_number=shown_number
     )
     with whole(path) as partial:
         partial.write_text(html, encoding="utf-8")
 
 
-def _pictures(evidence: Evidence) -> dict[str, str | list[str]]:
-    e = evidence
-    spread = e.distribution.stddev.numpy()
-    pit = metrics.pit(e.distribution, e.y).numpy()
+def _pictures(page: ModelPage) -> dict[str, str | list[str]]:
+    spread = page.distribution.stddev.numpy()
+    pit = metrics.pit(page.distribution, page.y).numpy()
     # Rows spread over the range of predictions, whatever their order in the table.
-    ranked = np.argsort(e.predicted, kind="stable")
+    ranked = np.argsort(page.predicted, kind="stable")
     places = np.linspace(0, len(ranked) - 1, min(N_EXAMPLES, len(ranked)))
     chosen = ranked[places.round().astype(int)]
     return {
         "predictions": picture(
-            lambda ax: draw_predictions(ax, e.predicted, e.y, target=e.target)
+            lambda ax: draw_predictions(ax, page.predicted, page.y, target=page.target)
         ),
-        "distributions": [_example(e, int(row)) for row in chosen],
+        "distributions": [_example(page, int(row)) for row in chosen],
         "pit": picture(lambda ax: draw_pit(ax, pit)),
-        "reliability": picture(lambda ax: draw_reliability(ax, LEVELS, e.coverage)),
+        "reliability": picture(lambda ax: draw_reliability(ax, LEVELS, page.coverage)),
         "error_by_spread": picture(
             lambda ax: draw_error_by_spread(
-                ax, spread, e.predicted - e.y, target=e.target
+                ax, spread, page.predicted - page.y, target=page.target
             )
         ),
     }
 
 
-def _example(e: Evidence, row: int) -> str:
+def _example(page: ModelPage, row: int) -> str:
     return picture(
         lambda ax: draw_distribution(
-            ax, e.distribution[row], float(e.y[row]), target=e.target
+            ax, page.distribution[row], float(page.y[row]), target=page.target
         ),
         height=2.6,
     )

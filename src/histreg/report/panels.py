@@ -39,19 +39,19 @@ def panels(
 
 def add_legend(figure: Figure) -> None:
     """Add one legend, below all axes, for their lines and marks."""
-    found: dict[str, Any] = {}
+    entries: dict[str, Any] = {}
     for ax in figure.axes:
         handles, labels = ax.get_legend_handles_labels()
-        found = dict(zip(labels, handles, strict=True)) | found
-    if not found:
+        entries = dict(zip(labels, handles, strict=True)) | entries
+    if not entries:
         return
-    inches = 0.6 + 0.065 * max(map(len, found))  # of a column
+    inches = 0.6 + 0.065 * max(map(len, entries))  # of a column
     n_columns = max(1, int(figure.get_figwidth() / inches))
-    n_rows = -(-len(found) // n_columns)
+    n_rows = -(-len(entries) // n_columns)
     figure.set_figheight(figure.get_figheight() + 0.2 * n_rows)
     figure.legend(
-        list(found.values()),
-        list(found),
+        list(entries.values()),
+        list(entries),
         loc="outside lower center",
         ncols=n_columns,
         fontsize=8,

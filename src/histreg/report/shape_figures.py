@@ -29,7 +29,7 @@ LOOKS = {
 }
 """Colour, mark and filling; other spacings are small and grey."""
 TICKS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3)
-WIDEST = 1.3  # a ratio beyond which a predictor is told of, and not drawn
+WIDEST = 1.3  # a ratio beyond which a predictor is named instead of drawn
 APART = 0.12  # rows, by which ours lie above the line of a table and others below
 
 
@@ -90,9 +90,9 @@ def _draw(ax: Axes, scores: ShapeScores, tables: Sequence[str]) -> None:
     set_log(ax.xaxis)
     ax.xaxis.set_major_locator(FixedLocator(TICKS))  # a decade's would be 1 alone
     ax.xaxis.set_minor_locator(NullLocator())
-    for height, told in beyond.items():
+    for height, names in beyond.items():
         ax.annotate(
-            ", ".join(told) + " →",
+            ", ".join(names) + " →",
             (1.0, height),
             (-2, -10),
             xycoords=("axes fraction", "data"),

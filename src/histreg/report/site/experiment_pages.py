@@ -105,7 +105,7 @@ def _tables(
 
 
 def _common_notes(tables: Sequence[PrintedTable]) -> list[str]:
-    """Return the notes that all of several tables have, to be told once."""
+    """Return the notes that all of several tables have, to be printed once."""
     if len(tables) < 2:
         return []
     return [

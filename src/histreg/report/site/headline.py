@@ -70,12 +70,14 @@ def headline(records: Sequence[Record]) -> Headline:
         for each in best_settings(settings_of(records), MAIN)
         if in_paper(each, MAIN) is not None
     ]
-    found = {(each.method.name, each.dataset): each for each in best}
+    by_place = {(each.method.name, each.dataset): each for each in best}
     lowest = {name: _lowest(best, name) for name in DATA}
     rows: list[tuple[str, list[Beside]]] = []
     for name in dict.fromkeys(method.name for method in OVERALL):
         if any(published(of, name, MAIN) for of in DATA):
-            rows.append((name, [_beside(name, of, found, lowest[of]) for of in DATA]))
+            rows.append(
+                (name, [_beside(name, of, by_place, lowest[of]) for of in DATA])
+            )
         elif name.startswith(UNMATCHED):
             rows.append((UNMATCHED, [_unmatched(of) for of in DATA]))
     counts = [each.seeds for _, cells in rows for each in cells]
@@ -91,18 +93,18 @@ def _lowest(settings: Sequence[TableSetting], name: str) -> TableSetting | None:
 def _beside(
     name: str,
     of: str,
-    found: dict[tuple[str, str], TableSetting],
+    by_place: dict[tuple[str, str], TableSetting],
     lowest: TableSetting | None,
 ) -> Beside:
     paper = published(of, name, MAIN)
-    told = "" if paper is None else shown(paper)
-    setting = found.get((name, of))
+    shown_paper = "" if paper is None else shown(paper)
+    setting = by_place.get((name, of))
     if setting is None or MAIN not in setting.estimates:
-        return Beside(NOT_RUN, told)
+        return Beside(NOT_RUN, shown_paper)
     ours = setting.estimates[MAIN]
     in_table = in_paper(setting, MAIN)
     apart = "" if in_table is None else apart_of(ours, in_table)
-    return Beside(shown(ours), told, apart, ours.n, setting is lowest)
+    return Beside(shown(ours), shown_paper, apart, ours.n, setting is lowest)
 
 
 def _unmatched(of: str) -> Beside:

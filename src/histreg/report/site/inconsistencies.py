@@ -78,15 +78,15 @@ def _mae(
 
 
 def _paper(name: str, method: str, metric: str = "test MAE") -> float:
-    found = published(name, method, metric)
-    return math.nan if found is None else found.mean
+    estimate = published(name, method, metric)
+    return math.nan if estimate is None else estimate.mean
 
 
 def _largest_bias(sigma_in_bins: float) -> float:
     """Return the largest discretisation bias, in bins."""
     places = torch.linspace(-0.5, 0.5, 2001, dtype=torch.float64)
-    found = theory.discretization_bias(places, sigma=sigma_in_bins, width=1.0)
-    return found.abs().max().item()
+    biases = theory.discretization_bias(places, sigma=sigma_in_bins, width=1.0)
+    return biases.abs().max().item()
 
 
 def _bias_of(n_bins: int, sigma_in_bins: float, padding_in_sigmas: float) -> float:
@@ -99,8 +99,8 @@ def _bias_of(n_bins: int, sigma_in_bins: float, padding_in_sigmas: float) -> flo
         padding_in_sigmas=padding_in_sigmas,
     )
     y = torch.linspace(0, 1, 2001, dtype=torch.float64)
-    found = theory.explain(bins, sigma_in_bins * bins.width, y)
-    return found.max_label_bias / bins.width
+    explanation = theory.explain(bins, sigma_in_bins * bins.width, y)
+    return explanation.max_label_bias / bins.width
 
 
 def _of_preset(name: str) -> float:
@@ -152,8 +152,8 @@ def _by_padding(_: Evidence) -> Numbers:
 
 
 def _border(_: Evidence) -> Numbers:
-    found = theory.discretization_bias([0.5, 0.499], sigma=1e-4, width=1.0).abs()
-    return {"on": found[0].item(), "near": found[1].item()}
+    biases = theory.discretization_bias([0.5, 0.499], sigma=1e-4, width=1.0).abs()
+    return {"on": biases[0].item(), "near": biases[1].item()}
 
 
 def _bound(_: Evidence) -> Numbers:

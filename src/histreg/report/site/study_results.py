@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from histreg.errors import InputError
-from histreg.report.claim_tables import findings_of, scoreboard
+from histreg.report.claim_tables import decided_where, findings_of
 from histreg.report.printed_table import PrintedTable
 from histreg.study.catalogue import EXPERIMENTS, Experiment
 from histreg.study.claims import CLAIMS, Claim, Evidence, Verdict
@@ -33,6 +33,13 @@ class JudgedClaim:
     where: str
     findings: PrintedTable
 
+    @classmethod
+    def of(cls, claim: Claim, evidence: Evidence) -> JudgedClaim:
+        """Judge a claim."""
+        judgement = claim.judge(evidence)
+        where = decided_where(judgement)
+        return cls(claim, judgement.verdict, where, findings_of(claim, evidence))
+
 
 @dataclass(frozen=True, eq=False)
 class StudyResults:
@@ -54,11 +61,7 @@ class StudyResults:
         if not by_run:
             raise InputError(f"the report must have records, got none in {store.root}")
         evidence = Evidence(list(by_run.values()))
-        board = scoreboard(CLAIMS.values(), evidence)
-        judged = [
-            JudgedClaim(claim, Verdict(row[1]), row[2], findings_of(claim, evidence))
-            for claim, row in zip(CLAIMS.values(), board.rows, strict=True)
-        ]
+        judged = [JudgedClaim.of(claim, evidence) for claim in CLAIMS.values()]
         return cls(records, evidence, judged)
 
     @property

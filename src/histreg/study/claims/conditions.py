@@ -8,9 +8,9 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from histreg.study.claims.evidence import (
+from histreg.study.claims.evidence import Evidence
+from histreg.study.claims.findings import (
     BySeed,
-    Evidence,
     Finding,
     lower,
     not_higher,

@@ -5,17 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from histreg.study.catalogue import FORECAST_HL
+from histreg.study.claims.claim import Claim
 from histreg.study.claims.conditions import Find, together
-from histreg.study.claims.evidence import (
-    BySeed,
-    Claim,
-    Evidence,
-    Finding,
-    in_range,
-    lower,
-    not_run,
-    on,
-)
+from histreg.study.claims.evidence import Evidence
+from histreg.study.claims.findings import BySeed, Finding, in_range, lower, not_run, on
 from histreg.study.methods import L2
 from histreg.study.series.forecasters import BODIES
 
@@ -83,19 +76,19 @@ def _linear_is_best(evidence: Evidence) -> list[Finding]:
 
 
 def _loses_to_mean(evidence: Evidence) -> list[Finding]:
-    found = []
+    findings = []
     for name in evidence.series:
         naive = evidence.measurement("naive", name)
         for body in OTHERS:
-            for loss, told in ((_l2, "l2"), (_hl, "HL-Gauss")):
-                part = f"{body}, {told} above the mean of its inputs ({MSE})"
+            for loss, label in ((_l2, "l2"), (_hl, "HL-Gauss")):
+                part = f"{body}, {label} above the mean of its inputs ({MSE})"
                 if naive is None:
-                    found.append(on(name, not_run(part)))
+                    findings.append(on(name, not_run(part)))
                     continue
                 level = naive.outcome.metrics[f"{INPUT_MEAN}, {MSE}"]
                 values = loss(body, MSE)(evidence, name)
-                found.append(on(name, in_range(part, values, low=level)))
-    return found
+                findings.append(on(name, in_range(part, values, low=level)))
+    return findings
 
 
 CLAIMS = (

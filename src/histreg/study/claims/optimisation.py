@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from histreg.study.claims.claim import Claim
 from histreg.study.claims.conditions import (
     Condition,
     lower_each,
     not_lower_each,
     together,
 )
-from histreg.study.claims.evidence import Claim
 from histreg.study.engine.runs import Record
 from histreg.study.methods import L2, HLGauss, HLGaussAnnealed, HLOneBin
 from histreg.study.tabular.curves import (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from histreg.study.claims.claim import Claim
 from histreg.study.claims.conditions import (
     HL_GAUSS,
     HL_ONE_BIN,
@@ -12,15 +13,8 @@ from histreg.study.claims.conditions import (
     not_higher_each,
     together,
 )
-from histreg.study.claims.evidence import (
-    BySeed,
-    Claim,
-    Evidence,
-    Finding,
-    lower,
-    not_run,
-    title,
-)
+from histreg.study.claims.evidence import Evidence
+from histreg.study.claims.findings import BySeed, Finding, lower, not_run, title
 from histreg.study.methods import (
     MDN,
     L2Clipping,

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from histreg.study.analysis.shape_scores import ShapeScores
-from histreg.study.claims.evidence import Finding, measured, not_run
+from histreg.study.claims.findings import Finding, measured, not_run
 from histreg.study.shapes.predictors import OTHERS
 from histreg.study.shapes.tables import COMPARED_METRICS, HEAVY, LIGHT, UNIFORM_BINS
 

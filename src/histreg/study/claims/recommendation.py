@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from histreg.study.catalogue import RECOMMENDED
+from histreg.study.claims.claim import Claim
 from histreg.study.claims.conditions import (
     HL_GAUSS,
     L2_LOSS,
@@ -11,7 +12,6 @@ from histreg.study.claims.conditions import (
     not_higher_each,
     together,
 )
-from histreg.study.claims.evidence import Claim
 
 MARGIN = 0.05  # by which the recommended settings may be worse than those of the tables
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from histreg.study.catalogue.representation import AUXILIARY
+from histreg.study.claims.claim import Claim
 from histreg.study.claims.conditions import (
     HL_GAUSS,
     L2_LOSS,
@@ -13,7 +14,6 @@ from histreg.study.claims.conditions import (
     not_lower_each,
     together,
 )
-from histreg.study.claims.evidence import Claim
 from histreg.study.methods import (
     L2,
     HLGauss,

@@ -13,15 +13,9 @@ from histreg.study.catalogue.synthetic import (
     SINE_HL,
     UNSCALED,
 )
-from histreg.study.claims.evidence import (
-    BySeed,
-    Claim,
-    Evidence,
-    Finding,
-    in_range,
-    lower,
-    not_higher,
-)
+from histreg.study.claims.claim import Claim
+from histreg.study.claims.evidence import Evidence
+from histreg.study.claims.findings import BySeed, Finding, in_range, lower, not_higher
 from histreg.study.engine.runs import Record, Run
 from histreg.study.methods import L2, Method
 from histreg.study.sines.curves import BestRate, best_rates

@@ -6,6 +6,7 @@ import math
 from itertools import pairwise
 
 from histreg.study.catalogue.target import UNIFORM, with_bins
+from histreg.study.claims.claim import Claim
 from histreg.study.claims.conditions import (
     HL_ONE_BIN,
     Condition,
@@ -15,15 +16,8 @@ from histreg.study.claims.conditions import (
     together,
     within_each,
 )
-from histreg.study.claims.evidence import (
-    Claim,
-    Evidence,
-    Finding,
-    in_range,
-    measured,
-    not_run,
-    on,
-)
+from histreg.study.claims.evidence import Evidence
+from histreg.study.claims.findings import Finding, in_range, measured, not_run, on
 from histreg.study.methods import HLGauss, HLOneBin, HLProjected
 
 MARGIN = 0.02  # by which something that does not help may
@@ -45,11 +39,11 @@ def _label_bias(evidence: Evidence) -> list[Finding]:
 
 
 def _label_bias_on(evidence: Evidence, name: str) -> list[Finding]:
-    found = evidence.measurement("label-bias", name)
+    record = evidence.measurement("label-bias", name)
     parts = [f"high for {end} sigma" for end in ("small", "large")]
-    if found is None:
+    if record is None:
         return [on(name, not_run(part)) for part in parts]
-    curves = found.outcome.curves
+    curves = record.outcome.curves
     biases = dict(zip(curves["sigma_in_bins"], curves["label bias"], strict=True))
     sigmas = sorted(sigma for sigma in biases if sigma > 0)  # 0 is HL-OneBin
     least = min(sigmas[1:-1], key=lambda sigma: biases[sigma])

@@ -7,15 +7,10 @@ from collections.abc import Callable
 from histreg.study.analysis.comparisons import Comparison
 from histreg.study.analysis.ratios import log_ratios_of
 from histreg.study.catalogue.values import VALUE_SEEDS
+from histreg.study.claims.claim import Claim
 from histreg.study.claims.conditions import Find, together
-from histreg.study.claims.evidence import (
-    ENOUGH,
-    Claim,
-    Evidence,
-    Finding,
-    not_run,
-    one_sided,
-)
+from histreg.study.claims.evidence import Evidence
+from histreg.study.claims.findings import ENOUGH, Finding, not_run, one_sided
 
 MAE, RMSE = "test MAE", "test RMSE"
 
