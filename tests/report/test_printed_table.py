@@ -12,6 +12,18 @@ TABLE = PrintedTable(
 )
 
 
+def test_a_table_of_items_has_a_row_for_each_and_headers_may_repeat():
+    columns = [("x", str), ("place", lambda x: f"{x:.1f}"), ("place", lambda _: "")]
+    table = PrintedTable.of("Numbers", [1, 2], columns, ["A note."])
+    assert table.header == ("x", "place", "place")
+    assert table.rows == [("1", "1.0", ""), ("2", "2.0", "")]
+    assert (table.title, list(table.notes), table.n_words) == (
+        "Numbers",
+        ["A note."],
+        1,
+    )
+
+
 def test_text_has_words_to_the_left_and_numbers_to_the_right():
     assert TABLE.text().splitlines() == [
         "Errors",

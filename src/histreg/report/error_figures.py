@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -68,36 +69,27 @@ def _draw_dots(
         if each.method.name != "Linear Regression" and metric in each.estimates
     ]
     heights = range(len(networks), 0, -1)
-    papers = [in_paper(each, metric) for each in networks]
-    for height, each, paper in zip(heights, networks, papers, strict=True):
-        ours = each.estimates[metric]
-        ax.errorbar(
-            ours.mean, height, xerr=ours.se, fmt="o", color=BLUE, ms=5, capsize=2
-        )
+    ours = [setting.estimates[metric] for setting in networks]
+    papers = [in_paper(setting, metric) for setting in networks]
+    for height, estimate, paper in zip(heights, ours, papers, strict=True):
+        _draw_dot(ax, estimate, height, fmt="o", color=BLUE, ms=5)
         if paper is not None:
-            ax.errorbar(
-                paper.mean,
-                height - 0.25,
-                xerr=paper.se,
-                fmt="D",
-                color=ORANGE,
-                mfc="white",
-                ms=4,
-                capsize=2,
+            _draw_dot(
+                ax, paper, height - 0.25, fmt="D", color=ORANGE, mfc="white", ms=4
             )
     ax.set_yticks(list(heights), [label(each) for each in networks], fontsize=7)
     ax.set_ylim(0.4, len(networks) + 0.6)  # all rows as wide as in the other drawings
     if is_log:
         set_log(ax.xaxis)
     else:
-        _leave_out_failures(
-            ax,
-            heights,
-            [each.estimates[metric] for each in networks],
-            [paper for paper in papers if paper is not None],
-        )
+        known = [paper for paper in papers if paper is not None]
+        _leave_out_failures(ax, heights, ours, known)
     ax.set_xlabel(f"{metric} (filled: ours, open: the paper's)")
     ax.grid(axis="x", alpha=0.3)
+
+
+def _draw_dot(ax: Axes, estimate: Estimate, height: float, **look: Any) -> None:
+    ax.errorbar(estimate.mean, height, xerr=estimate.se, capsize=2, **look)
 
 
 def _leave_out_failures(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from histreg.report.printed_table import PrintedTable
 from histreg.report.results import Results
@@ -15,40 +16,36 @@ from histreg.study.measurements import Measurement
 
 def targets(results: Results) -> list[PrintedTable]:
     """Return Table 5: the data sets."""
-    in_paper = published_data()
-    rows = []
-    for record in results.records:
-        if not isinstance(record.run, Measurement):
-            continue
-        name, facts = record.run.dataset, record.outcome.metrics
-        paper = in_paper.get(name)
-        rows.append(
-            (
-                dataset(name).title,
-                f"{facts['train rows']:,.0f}",
-                f"{facts['test rows']:,.0f}",
-                f"{facts['features']:.0f}",
-                f"[{facts['low']:g}, {facts['high']:g}]",
-                f"{facts['smallest']:.4g} to {facts['largest']:.4g}",
-                f"{facts['distinct']:,.0f}",
-                ""
-                if paper is None
-                else f"{int(paper['n_train_paper']):,} + "
-                f"{int(paper['n_test_paper']):,}, {paper['n_features_paper']}",
-            )
-        )
-    header = (
-        "data set",
-        "train rows",
-        "test rows",
-        "features",
-        "range",
-        "targets",
-        "distinct",
-        "paper",
-    )
+    facts = {
+        record.run.dataset: record.outcome.metrics
+        for record in results.records
+        if isinstance(record.run, Measurement)
+    }
+    columns: list[tuple[str, Callable[[str], str]]] = [
+        ("data set", lambda name: dataset(name).title),
+        ("train rows", lambda name: f"{facts[name]['train rows']:,.0f}"),
+        ("test rows", lambda name: f"{facts[name]['test rows']:,.0f}"),
+        ("features", lambda name: f"{facts[name]['features']:.0f}"),
+        ("range", lambda name: f"[{facts[name]['low']:g}, {facts[name]['high']:g}]"),
+        (
+            "targets",
+            lambda name: (
+                f"{facts[name]['smallest']:.4g} to {facts[name]['largest']:.4g}"
+            ),
+        ),
+        ("distinct", lambda name: f"{facts[name]['distinct']:,.0f}"),
+        ("paper", _data_in_paper),
+    ]
     notes = ["Paper: rows to train and test, features as Table 5 counts them."]
-    return [PrintedTable(results.title, header, rows, notes)]
+    return [PrintedTable.of(results.title, facts, columns, notes)]
+
+
+def _data_in_paper(name: str) -> str:
+    paper = published_data().get(name)
+    if paper is None:
+        return ""
+    n_train, n_test = int(paper["n_train_paper"]), int(paper["n_test_paper"])
+    return f"{n_train:,} + {n_test:,}, {paper['n_features_paper']}"
 
 
 def label_bias(results: Results) -> list[PrintedTable]:

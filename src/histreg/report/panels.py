@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.textpath import TextPath
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import Bbox
+from numpy.typing import NDArray
 
 from histreg.errors import InputError
 from histreg.study.analysis.statistics import TableSetting
@@ -88,44 +89,59 @@ def name_points(
         That have no name, and are not to be hidden either.
     """
     pixels = ax.figure.dpi / 72  # of a point
-    at = [ax.transData.transform(point) for _, point in points]
-    frame = ax.get_window_extent()
+    dots = [ax.transData.transform(point) for _, point in points]
     taken = [
-        Bbox.from_extents(*(place - room * pixels), *(place + room * pixels))
-        for room, places in ((3, at), (2, map(ax.transData.transform, others)))
-        for place in places
+        Bbox.from_extents(*(dot - room * pixels), *(dot + room * pixels))
+        for room, group in ((3, dots), (2, map(ax.transData.transform, others)))
+        for dot in group
     ]
     halo = patheffects.withStroke(linewidth=2, foreground="white")
-    for (name, point), place in zip(points, at, strict=True):
-        width = TextPath((0, 0), name, size=NAME_SIZE).get_extents().width + 2
-        height = 1.1 * NAME_SIZE
-        boxes = []
-        for off, (across, up) in itertools.product(DISTANCES, PLACES):
-            # From the dot to the middle of the name, in points.
-            middle = np.array([across * (off + width / 2), up * (off + height / 2)])
-            corner = middle - (width / 2, height / 2)
-            left, low = place + pixels * corner
-            box = Bbox.from_bounds(left, low, pixels * width, pixels * height)
-            boxes.append((box, corner, off))
-        free = (
-            each
-            for each in boxes
-            if frame.contains(*each[0].min)
-            and frame.contains(*each[0].max)
-            and not any(each[0].overlaps(other) for other in taken)
-        )
-        box, corner, off = next(free, boxes[0])
+    for (name, point), dot in zip(points, dots, strict=True):
+        box, corner, distance = _free_place(ax, name, dot, taken)
         taken.append(box)
+        is_far = distance > DISTANCES[0]
         ax.annotate(
             name,
             point,
-            tuple(corner),
+            corner,
             textcoords="offset points",
             fontsize=NAME_SIZE,
             va="bottom",
             path_effects=[halo],
-            arrowprops={"arrowstyle": "-", "lw": 0.5} if off > DISTANCES[0] else None,
+            arrowprops={"arrowstyle": "-", "lw": 0.5} if is_far else None,
         )
+
+
+def _free_place(
+    ax: Axes, name: str, dot: NDArray[np.float64], taken: Sequence[Bbox]
+) -> tuple[Bbox, tuple[float, float], int]:
+    """Return the first place for a name that is free, or the best one if none is.
+
+    The box that the name takes, in pixels, the offset of its lower left corner from the
+    dot, and its distance from the dot, both in points.
+    """
+    pixels = ax.figure.dpi / 72
+    frame = ax.get_window_extent()
+    width = TextPath((0, 0), name, size=NAME_SIZE).get_extents().width + 2
+    height = 1.1 * NAME_SIZE
+    places = []
+    for distance, (across, up) in itertools.product(DISTANCES, PLACES):
+        # From the dot to the middle of the name, in points.
+        middle = np.array(
+            [across * (distance + width / 2), up * (distance + height / 2)]
+        )
+        corner = middle - (width / 2, height / 2)
+        left, low = dot + pixels * corner
+        box = Bbox.from_bounds(left, low, pixels * width, pixels * height)
+        places.append((box, tuple(corner), distance))
+    free = (
+        place
+        for place in places
+        if frame.contains(*place[0].min)
+        and frame.contains(*place[0].max)
+        and not any(place[0].overlaps(other) for other in taken)
+    )
+    return next(free, places[0])
 
 
 def datasets_of(settings: Sequence[TableSetting]) -> list[str]:

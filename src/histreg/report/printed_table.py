@@ -1,14 +1,17 @@
-"""Printed tables: rows of words, as text, Markdown or LaTeX."""
+"""Printed table: rows of text, as plain text, Markdown or LaTeX."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+from typing import TypeVar
+
+T = TypeVar("T")
 
 FORMATS = ("text", "markdown", "latex")
-WIDEST = 64  # letters of a column of words on a terminal
+MAX_WIDTH = 64  # letters of a column of words on a terminal
 _LATEX = {
     "\\": r"\textbackslash{}",
     "_": r"\_",
@@ -37,7 +40,7 @@ class PrintedTable:
     rows : sequence of tuples of str
         As long as the header.
     notes : sequence of str
-        Said below.
+        Printed below, a paragraph each.
     n_words : int
         How many columns, from the first, are words; the others are numbers.
     """
@@ -48,8 +51,35 @@ class PrintedTable:
     notes: Sequence[str] = ()
     n_words: int = 1
 
+    @classmethod
+    def of(
+        cls,
+        title: str,
+        items: Iterable[T],
+        columns: Sequence[tuple[str, Callable[[T], str]]],
+        notes: Sequence[str] = (),
+    ) -> PrintedTable:
+        """Return a table with a row for each item.
+
+        Parameters
+        ----------
+        title : str
+        items : iterable
+        columns : sequence of pairs
+            Each has the header of a column, and a function from an item to its cell.
+        notes : sequence of str
+
+        Examples
+        --------
+        >>> squares = [("x", str), ("x²", lambda x: str(x * x))]
+        >>> PrintedTable.of("Squares", [2, 3], squares).rows
+        [('2', '4'), ('3', '9')]
+        """
+        rows = [tuple(cell(item) for _, cell in columns) for item in items]
+        return cls(title, tuple(header for header, _ in columns), rows, notes)
+
     def text(self) -> str:
-        """Return the table for a terminal; long words go on in the next line."""
+        """Return the table for a terminal; long texts are wrapped."""
         lines = [line for row in self.rows for line in self._broken(row)]
         columns = list(zip(self.header, *lines, strict=True))
         widths = [max(map(len, column)) for column in columns]
@@ -69,9 +99,9 @@ class PrintedTable:
         return "\n".join([*(part.rstrip() for part in parts), *notes])
 
     def _broken(self, row: tuple[str, ...]) -> list[tuple[str, ...]]:
-        """Return a row as lines of which no words are longer than `WIDEST`."""
+        """Return a row as lines whose words are no wider than `MAX_WIDTH`."""
         cells = [
-            (textwrap.wrap(cell, WIDEST) or [""]) if i < self.n_words else [cell]
+            (textwrap.wrap(cell, MAX_WIDTH) or [""]) if i < self.n_words else [cell]
             for i, cell in enumerate(row)
         ]
         return list(zip_longest(*cells, fillvalue=""))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -59,33 +58,17 @@ def shapes(results: Results) -> Figure:
 
 def _draw(ax: Axes, scores: ShapeScores, tables: Sequence[str]) -> None:
     heights = range(len(tables), 0, -1)
-    beyond: dict[int, list[str]] = {}
     # Grey ones first, so that they lie below.
-    order = sorted(scores.predictors, key=lambda each: each in LOOKS)
-    for each in order:
-        if each == UNIFORM_BINS:
+    order = sorted(scores.predictors, key=lambda predictor: predictor in LOOKS)
+    beyond: dict[int, list[str]] = {}
+    for predictor in order:
+        if predictor == UNIFORM_BINS:
             continue
-        colour, mark, filling = LOOKS.get(each, (GREY, "|", GREY))
-        apart = -APART if each in OTHERS else APART
-        ratios = [scores.ratio(name, each, CRPS) for name in tables]
-        places = [
-            (ratio, height)
-            for ratio, height in zip(ratios, heights, strict=True)
-            if not math.isnan(ratio) and ratio <= WIDEST
-        ]
-        for ratio, height in zip(ratios, heights, strict=True):
+        ratios = [scores.ratio(table, predictor, CRPS) for table in tables]
+        _draw_predictor(ax, predictor, dict(zip(heights, ratios, strict=True)))
+        for height, ratio in zip(heights, ratios, strict=True):
             if ratio > WIDEST:
-                beyond.setdefault(height, []).append(f"{each} {ratio:.3g}")
-        ax.plot(
-            [ratio for ratio, _ in places],
-            [height + apart for _, height in places],
-            ls="",
-            marker=mark,
-            color=colour,
-            mfc=filling,
-            ms=6 if each in LOOKS else 9,
-            label=each if each in LOOKS else "other spacings",
-        )
+                beyond.setdefault(height, []).append(f"{predictor} {ratio:.3g}")
     ax.axvline(1.0, color=BLACK, lw=0.8)
     set_log(ax.xaxis)
     ax.xaxis.set_major_locator(FixedLocator(TICKS))  # a decade's would be 1 alone
@@ -101,8 +84,25 @@ def _draw(ax: Axes, scores: ShapeScores, tables: Sequence[str]) -> None:
             va="top",
             fontsize=6,
         )
-    ax.set_yticks(list(heights), [source(name).title for name in tables], fontsize=8)
+    ax.set_yticks(list(heights), [source(table).title for table in tables], fontsize=8)
     ax.set_ylim(0.4, len(tables) + 0.6)
     ax.set_xlabel("CRPS over that of uniform bins (left is better)")
     ax.set_xlim(right=WIDEST * 1.02)
     ax.grid(axis="x", alpha=0.3)
+
+
+def _draw_predictor(ax: Axes, predictor: str, ratios: Mapping[int, float]) -> None:
+    """Draw the ratios of a predictor by the heights of their tables."""
+    colour, mark, filling = LOOKS.get(predictor, (GREY, "|", GREY))
+    apart = -APART if predictor in OTHERS else APART
+    shown = {height: ratio for height, ratio in ratios.items() if ratio <= WIDEST}
+    ax.plot(
+        list(shown.values()),
+        [height + apart for height in shown],
+        ls="",
+        marker=mark,
+        color=colour,
+        mfc=filling,
+        ms=6 if predictor in LOOKS else 9,
+        label=predictor if predictor in LOOKS else "other spacings",
+    )

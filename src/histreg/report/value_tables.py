@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from histreg.report.error_tables import seeds_in_words
 from histreg.report.printed_table import PrintedTable
@@ -42,34 +42,11 @@ def values(results: Results) -> list[PrintedTable]:
 
 def replays(results: Results) -> list[PrintedTable]:
     """Return how each game kept step with its file, and what it has to learn from."""
-    rows = []
-    for record in results.records:
-        if not isinstance(record.run, Measurement):
-            continue
-        facts = record.outcome.metrics
-        score = facts.get("mean score")
-        in_step = facts["resets after the end"] + facts["resets at the time limit"]
-        rows.append(
-            (
-                record.run.dataset,
-                f"{facts['frames']:,.0f}",
-                f"{in_step:.0f} of {facts['episodes'] - 1:.0f}",
-                f"{facts['resets at the time limit']:.0f}",
-                "" if score is None else f"{score:,.6g}",
-                f"{100 * facts['rewarded share']:.2f} %",
-                f"{facts['least return']:.4g}",
-                f"{facts['mean return']:.4g}",
-                f"{facts['largest return']:.4g}",
-                f"{facts['test episodes']:.0f} of {facts['episodes']:.0f}",
-                f"{facts['test states']:,.0f}",
-                f"{facts['train states']:,.0f}",
-            )
-        )
-    header = (
-        *("game", "frames", "in step", "time limit", "mean score", "rewarded"),
-        *("least return", "mean return", "largest return"),
-        *("test episodes", "test states", "train states"),
-    )
+    outcomes = {
+        record.run.dataset: record.outcome.metrics
+        for record in results.records
+        if isinstance(record.run, Measurement)
+    }
     notes = [
         "In step: resets of the file, after the first, that came one action after the "
         "end of the replayed game, or at the time limit. A game with any other is "
@@ -78,7 +55,39 @@ def replays(results: Results) -> list[PrintedTable]:
         "reward. Returns are discounted by 0.98 a frame, the reward on arriving "
         "included, over all states.",
     ]
-    return [PrintedTable(results.title, header, rows, notes)]
+    return [PrintedTable.of(results.title, outcomes.items(), REPLAY_COLUMNS, notes)]
+
+
+def _in_step(facts: Mapping[str, float]) -> str:
+    n = facts["resets after the end"] + facts["resets at the time limit"]
+    return f"{n:.0f} of {facts['episodes'] - 1:.0f}"
+
+
+def _score(facts: Mapping[str, float]) -> str:
+    return f"{facts['mean score']:,.6g}" if "mean score" in facts else ""
+
+
+Replay = tuple[str, Mapping[str, float]]
+"""A game, and what was counted in its replay."""
+REPLAY_COLUMNS: tuple[tuple[str, Callable[[Replay], str]], ...] = (
+    ("game", lambda replay: replay[0]),
+    ("frames", lambda replay: f"{replay[1]['frames']:,.0f}"),
+    ("in step", lambda replay: _in_step(replay[1])),
+    ("time limit", lambda replay: f"{replay[1]['resets at the time limit']:.0f}"),
+    ("mean score", lambda replay: _score(replay[1])),
+    ("rewarded", lambda replay: f"{100 * replay[1]['rewarded share']:.2f} %"),
+    ("least return", lambda replay: f"{replay[1]['least return']:.4g}"),
+    ("mean return", lambda replay: f"{replay[1]['mean return']:.4g}"),
+    ("largest return", lambda replay: f"{replay[1]['largest return']:.4g}"),
+    (
+        "test episodes",
+        lambda replay: (
+            f"{replay[1]['test episodes']:.0f} of {replay[1]['episodes']:.0f}"
+        ),
+    ),
+    ("test states", lambda replay: f"{replay[1]['test states']:,.0f}"),
+    ("train states", lambda replay: f"{replay[1]['train states']:,.0f}"),
+)
 
 
 def in_paper(pair: ValuePair) -> float | None:
