@@ -1,4 +1,4 @@
-"""Colours and marks, which tell apart without colour vision and in grey print too."""
+"""Colours and marks that can be told apart in grey print and without colour vision."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def errors(results: Results) -> Figure:
 
 
 def representation(results: Results) -> Figure:
-    """Return the same by columns of Table 3; on log axes, as errors differ a lot."""
+    """Return the same by columns of Table 3, on log axes, since errors differ a lot."""
     settings = sorted(
         results.tabular_settings,
         key=lambda setting: COLUMNS.index(column_of(setting.run)),
@@ -78,7 +78,7 @@ def _draw_dots(
                 ax, paper, height - 0.25, fmt="D", color=ORANGE, mfc="white", ms=4
             )
     ax.set_yticks(list(heights), [label(each) for each in networks], fontsize=7)
-    ax.set_ylim(0.4, len(networks) + 0.6)  # all rows as wide as in the other drawings
+    ax.set_ylim(0.4, len(networks) + 0.6)  # rows as high as in the other axes
     if is_log:
         set_log(ax.xaxis)
     else:

@@ -37,7 +37,7 @@ def errors(results: Results) -> list[PrintedTable]:
 
 
 def representation(results: Results) -> list[PrintedTable]:
-    """Return Tables 3 and 9: each loss on its own body, on another's, on a random."""
+    """Return Tables 3 and 9: each loss on its own, another's and a random body."""
     settings = results.tabular_settings
     return _errors_tables(
         results, sorted(settings, key=lambda setting: setting.method.name != "l2")
@@ -96,7 +96,7 @@ def _errors_table(
 
 
 def header_with_paper(metrics: Iterable[str], *, has_paper: bool) -> list[str]:
-    """Return the columns of metrics, each with the paper's and how far apart it is."""
+    """Return a column for each metric, with the paper's and the distance from it."""
     beside = ("paper", "apart") if has_paper else ()
     return [column for metric in metrics for column in (metric, *beside)]
 
@@ -116,7 +116,7 @@ def _cells(
 
 
 def _unmatched(name: str, metrics: Sequence[str]) -> tuple[str, ...]:
-    """Return the paper's row that is no row of ours."""
+    """Return the row of the paper that matches none of ours."""
     cells = [f"{UNMATCHED} (the paper's)"]
     for metric in metrics:
         paper = published(name, UNMATCHED, metric)
@@ -154,7 +154,7 @@ def shown(estimate: Estimate) -> str:
 
 
 def apart_of(ours: Estimate, paper: Estimate) -> str:
-    """Return how far apart two estimates are, marked if far; nothing if unknown."""
+    """Return the distance of two estimates, marked if large; empty if unknown."""
     apart = ours.apart(paper)
     if math.isnan(apart):
         return ""
@@ -162,7 +162,7 @@ def apart_of(ours: Estimate, paper: Estimate) -> str:
 
 
 def seed_counts(settings: Iterable[Setting[Any]], metrics: Iterable[str]) -> set[int]:
-    """Return over how many seeds the estimates of these metrics are."""
+    """Return the numbers of seeds that the estimates of these metrics have."""
     metrics = tuple(metrics)
     return {
         setting.estimates[metric].n
@@ -293,7 +293,7 @@ def _rates_notes(tuned: Sequence[_Tuned], tried: Sequence[TableSetting]) -> list
 
 
 def _ranks(estimates: Sequence[Estimate | None]) -> list[str]:
-    """Return ranks from 1, the lowest mean; nothing for what is missing."""
+    """Return ranks from 1, the lowest mean; empty where an estimate is missing."""
     means = sorted(each.mean for each in estimates if each is not None)
     return [
         "" if each is None else str(1 + means.index(each.mean)) for each in estimates

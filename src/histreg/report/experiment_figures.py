@@ -51,7 +51,7 @@ def figure_of(name: str, records: Sequence[Record]) -> Figure:
     Parameters
     ----------
     name : str
-        Of an experiment.
+        The name of an experiment.
     records : sequence of Record
         Those that there are; without any the figure is refused.
     """

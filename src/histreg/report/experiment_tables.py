@@ -56,7 +56,7 @@ def tables_of(
     Parameters
     ----------
     name : str
-        Of an experiment.
+        The name of an experiment.
     records : sequence of Record
         Those that there are.
     metrics : sequence of str

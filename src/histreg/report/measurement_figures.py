@@ -108,7 +108,7 @@ def theorems(results: Results) -> Figure:
     ax = figure.subplots()
     ax.axvline(0, color="black", lw=1)
     for row, name in enumerate(names):
-        # Zero has no logarithm, and far from the line is far from the line.
+        # Zero has no logarithm; beyond 1e-6 the distance does not matter.
         margin = np.log10(max(values[name] / TOLERANCES[name], 1e-6))
         color = BLUE if margin <= 0 else ORANGE
         ax.barh(row, margin, color=color, height=0.6)

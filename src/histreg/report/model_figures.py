@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 
 
 def picture(draw: Callable[[Axes], None], *, height: float = 3.6) -> str:
-    """Return a drawing as an SVG data address, to stand in an ``img``."""
+    """Return a drawing as a data URL with an SVG, for the ``src`` of an ``img``."""
     figure = Figure(figsize=(5.2, height), layout="constrained")
     draw(figure.add_subplot())
     data = io.BytesIO()
@@ -44,7 +44,7 @@ def picture(draw: Callable[[Axes], None], *, height: float = 3.6) -> str:
 
 
 def _has_outlines(text: str) -> bool:
-    """Whether a text can be drawn letter by letter, from the left, in our font."""
+    """Return whether our font can draw a text letter by letter, from the left."""
     font = get_font(fontManager.findfont(FontProperties()))
     return all(
         font.get_char_index(ord(each)) and bidirectional(each) not in ("R", "AL")
@@ -83,7 +83,7 @@ def draw_distribution(ax: Axes, one: Histogram, y: float, *, target: str) -> Non
 
 
 def draw_pit(ax: Axes, pit: Array, *, n_bars: int = 20) -> None:
-    """Draw where the truth fell in its distribution; flat if all is well."""
+    """Draw the probability integral transform; flat if the model is calibrated."""
     counts, edges = np.histogram(pit, bins=n_bars, range=(0, 1))
     share = 1 / n_bars
     spread = 1.96 * np.sqrt(share * (1 - share) / len(pit))
@@ -97,7 +97,7 @@ def draw_pit(ax: Axes, pit: Array, *, n_bars: int = 20) -> None:
 
 
 def draw_reliability(ax: Axes, levels: Array, coverage: dict[str, Array]) -> None:
-    """Draw how often intervals held the truth over how often they should."""
+    """Draw the share of intervals that contain the truth over the nominal coverage."""
     ax.plot([0, 1], [0, 1], color=GREY, lw=1, ls="--")
     styles = [(BLUE, "o"), (ORANGE, "s")]
     for (name, shares), (color, marker) in zip(coverage.items(), styles, strict=False):

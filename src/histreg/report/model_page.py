@@ -1,4 +1,4 @@
-"""The page of one model: how it does on a table, in pictures."""
+"""The page of one model: how well it predicts a table, in pictures."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class ModelPage:
 
 
 def write_page(page: ModelPage, path: Path) -> None:
-    """Write the page: one file that needs no other, whole or absent."""
+    """Write the page as one self-contained file, complete or not at all."""
     template = resources.files("histreg.report") / "model_page.html"
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     html = environment.from_string(template.read_text(encoding="utf-8")).render(

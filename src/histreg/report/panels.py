@@ -78,15 +78,15 @@ def name_points(
 ) -> None:
     """Write names beside dots, each where it hides no dot and no name before it.
 
-    Where all places beside a dot are taken, the name stands further off, with a line to
-    it. To be called when the layout is done, since names have the size of letters.
+    Where all places beside a dot are taken, the name stands further away, with a line
+    to the dot. Call it after the layout is done: the size of a name is in points.
 
     Parameters
     ----------
     ax : Axes
     points : sequence of names and dots
     others : sequence of dots
-        That have no name, and are not to be hidden either.
+        That have no name, and must not be hidden either.
     """
     pixels = ax.figure.dpi / 72  # of a point
     dots = [ax.transData.transform(point) for _, point in points]
@@ -145,7 +145,7 @@ def _free_place(
 
 
 def datasets_of(settings: Sequence[TableSetting]) -> list[str]:
-    """Return the data sets, of which there must be one."""
+    """Return the names of the data sets; without any the figure is refused."""
     names = list(dict.fromkeys(each.dataset for each in settings))
     if not names:
         raise InputError("a figure of errors must have finite runs, got none yet")

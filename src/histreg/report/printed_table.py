@@ -31,7 +31,7 @@ _LATEX = {
 
 @dataclass(frozen=True)
 class PrintedTable:
-    """A table to be read by people.
+    """A table for readers, all cells as text.
 
     Parameters
     ----------

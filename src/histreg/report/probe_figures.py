@@ -18,7 +18,11 @@ from histreg.study.methods.histograms import HistogramLossMethod
 from histreg.study.tabular.curves import steepness
 from histreg.study.tabular.runs import TabularRun
 
-STYLES = {"HL-Gauss": "-", "l2": "--", "HL-OneBin": ":"}  # so that grey print tells
+STYLES = {
+    "HL-Gauss": "-",
+    "l2": "--",
+    "HL-OneBin": ":",
+}  # to tell them apart in grey print
 NORM = "gradient norm / excess loss"
 SENSITIVITY = "test sensitivity, in units of y"
 MOMENTS = ((GREY, ":"), (PURPLE, "-."), (ORANGE, "--"), (BLUE, "-"))
@@ -96,7 +100,7 @@ def sensitivity(results: Results) -> Figure:
 
 
 def snapshots(results: Results) -> Figure:
-    """Return the histograms predicted for some rows, of a few epochs each."""
+    """Return the histograms predicted for some rows at a few epochs."""
     record = next((r for r in results.records if PROBED in r.outcome.curves), None)
     if record is None:
         raise InputError("a figure of histograms must have finite runs, got none yet")

@@ -21,7 +21,7 @@ from histreg.study.tabular.runs import TabularRun
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """An experiment with the records that there are.
+    """An experiment with the records that exist.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Results:
 
     @property
     def title(self) -> str:
-        """Of its tables."""
+        """The title of its tables."""
         return self.experiment.table.title or self.experiment.title
 
     @cached_property
@@ -48,7 +48,7 @@ class Results:
 
     @property
     def tabular_settings(self) -> list[TableSetting]:
-        """Those of the settings that are of runs on tables."""
+        """The settings of runs on tables."""
         return [each for each in self.settings if isinstance(each.run, TabularRun)]
 
     @property

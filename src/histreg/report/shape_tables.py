@@ -36,7 +36,7 @@ OUTCOMES = {
 def shapes(results: Results) -> list[PrintedTable]:
     """Return ratios of CRPS and errors, what was promised, and the scores by table.
 
-    Without uniform bins only the scores: the rest is in ratio to those bins.
+    Without uniform bins only the scores: everything else is relative to those bins.
     """
     scores = ShapeScores.of(results.records)
     if not scores.settings:

@@ -17,7 +17,7 @@ from histreg.study.sines.runs import SineRun, sine
 
 FITS_SHOWN = {"l2": 1e-3, "HL-Gauss": 1e-2}  # learning rates, as in the paper
 STYLES = {"l2": (ORANGE, "--"), "HL-Gauss": (BLUE, "-")}
-WIDTHS = (0.8, 1.6, 2.6)  # of lines whose order matters, so that grey print tells
+WIDTHS = (0.8, 1.6, 2.6)  # of lines in their order, to tell them apart in grey print
 
 
 def sines(results: Results) -> Figure:

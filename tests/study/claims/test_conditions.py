@@ -9,10 +9,10 @@ from histreg.study.claims.conditions import (
     L1_LOSS,
     L2_LOSS,
     Condition,
+    all_of,
     lower_each,
     not_higher_each,
     not_lower_each,
-    together,
     within_each,
 )
 from histreg.study.methods import L1, L2, MDN, HLGauss, HLOneBin
@@ -123,7 +123,7 @@ def test_metrics_but_the_main_one_are_named():
 
 def test_findings_of_several_are_put_together_in_order():
     first, second = lower_each([(L2_LOSS, L1_LOSS)]), lower_each([(L1_LOSS, L2_LOSS)])
-    assert together(first, second)(EVIDENCE) == first(EVIDENCE) + second(EVIDENCE)
+    assert all_of(first, second)(EVIDENCE) == first(EVIDENCE) + second(EVIDENCE)
 
 
 def test_seeds_that_are_missing_leave_it_open():

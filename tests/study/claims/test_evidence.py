@@ -18,8 +18,8 @@ CHANGED = {"subtracts_last": True}
 
 def test_parts_of_a_data_set_go_by_the_name_of_the_whole():
     evidence = Evidence([], ("ct", "song", "song-7000", "pole"))
-    assert evidence.among("song", "pole") == ("song", "song-7000", "pole")
-    assert evidence.among("bike") == ()
+    assert evidence.datasets_named("song", "pole") == ("song", "song-7000", "pole")
+    assert evidence.datasets_named("bike") == ()
 
 
 def test_values_are_those_of_the_protocol_and_its_changes():

@@ -18,7 +18,7 @@ from histreg.study.claims.findings import (
     not_higher,
     not_lower,
     not_run,
-    on,
+    on_dataset,
     within,
 )
 
@@ -160,7 +160,9 @@ def test_what_cannot_be_told_says_why():
 
 
 def test_a_finding_on_a_data_set_begins_with_its_title():
-    assert on("ct", not_run("x")) == Finding("CT Position: x", NOT_RUN, "", "ct")
+    assert on_dataset("ct", not_run("x")) == Finding(
+        "CT Position: x", NOT_RUN, "", "ct"
+    )
 
 
 def test_what_is_significantly_above_is_not_below_however_wide_the_interval():

@@ -112,8 +112,7 @@ class ValuePair:
     def errors(self, metric: str) -> dict[int, tuple[float, float]]:
         """Return the errors of l2 and HL-Gauss by seed, of those that both have.
 
-        Of a seed both must have seen the same actions, which may have been recorded
-        anew.
+        A seed counts only if both were trained on the same file of actions.
         """
         l2, hl = self.l2.by_seed(), self.hl.by_seed()
         both = {seed: (l2[seed].outcome, hl[seed].outcome) for seed in l2 if seed in hl}
@@ -124,7 +123,7 @@ class ValuePair:
         }
 
     def mean_errors(self, metric: str) -> tuple[float, float]:
-        """Return their means over these seeds; NaN without any."""
+        """Return the mean errors of l2 and HL-Gauss over seeds; NaN without any."""
         both = list(self.errors(metric).values())
         l2, hl = (Estimate.of(each[i] for each in both).mean for i in (0, 1))
         return l2, hl

@@ -40,9 +40,9 @@ class Estimate:
     ----------
     mean : float
     se : float
-        NaN if one number cannot tell.
+        NaN for one number.
     n : int
-        Numbers that went into it; 0 if that is not known.
+        The number of values; 0 if it is not known.
     """
 
     mean: float
@@ -70,7 +70,7 @@ class Estimate:
 
     @property
     def half_interval(self) -> float:
-        """Half of Student's 95 % interval of the mean; NaN if n does not tell."""
+        """Half of Student's 95 % interval of the mean; NaN for n below 2."""
         return self.se * students_factor(self.n) if self.n > 1 else math.nan
 
     def apart(self, other: Estimate) -> float:
@@ -106,7 +106,7 @@ class Setting(Generic[RunOfSeed]):
 
     @property
     def finite(self) -> list[Record]:
-        """The records of seeds that did not diverge, on whichever rows."""
+        """The records of seeds that did not diverge."""
         return [
             record
             for record in self.records
@@ -115,11 +115,11 @@ class Setting(Generic[RunOfSeed]):
         ]
 
     def by_seed(self) -> dict[int, Record]:
-        """Return the records by seed, of those that are finite."""
+        """Return the finite records by seed."""
         return {int(str(record.run.facet("seed"))): record for record in self.finite}
 
     def values(self, metric: str) -> dict[int, float]:
-        """Return a metric by seed, of those that are finite."""
+        """Return a metric by seed, of the finite records."""
         return {
             seed: record.outcome.metrics[metric]
             for seed, record in self.by_seed().items()
@@ -162,7 +162,7 @@ def _changes(run: AnyRun) -> list[str]:
 
 
 def _method_words(run: AnyRun) -> list[str]:
-    """Return what tells the methods on a data set apart."""
+    """Return what distinguishes the methods on a data set."""
     if isinstance(run, ShapeRun):
         return [run.method]
     if isinstance(run, ForecastRun):
@@ -203,14 +203,14 @@ TableSetting = Setting[TabularRun]
 
 
 def of_tuned_method(setting: TableSetting) -> Hashable:
-    """Return what the settings of a tuned method share; None of one that is not."""
+    """Return what the settings of a tuned method share; None for other methods."""
     if not setting.method.is_tuned:
         return None
     return (setting.dataset, setting.method.name, setting.changes)
 
 
 def of_any_rate(setting: TableSetting) -> Hashable:
-    """Return what a method's settings share at whichever learning rate."""
+    """Return what the settings of a method share, whatever their learning rate."""
     return (setting.dataset, setting.method.name)
 
 
@@ -219,17 +219,18 @@ def best_settings(
     metric: str,
     rivals: Callable[[TableSetting], Hashable] = of_tuned_method,
 ) -> list[TableSetting]:
-    """Return settings with but the best, of lowest mean, of those that are rivals.
+    """Return the settings, of rivals only the one with the lowest mean.
 
-    Only settings with as many seeds as the most complete one take part, and none that
-    diverged: a mean over the lucky seeds would win.
+    Rivals with fewer seeds than the most complete one, or with seeds that diverged, do
+    not take part: a mean over the lucky seeds would win.
 
     Parameters
     ----------
     settings : sequence of Setting
     metric : str
     rivals : callable
-        Settings for which it returns the same are rivals; those with None have none.
+        From a setting to a key: settings with the same key are rivals, those with None
+        have none.
     """
     groups: dict[Hashable, list[TableSetting]] = {}
     for each in settings:
@@ -257,7 +258,7 @@ def best_on_validation(
 ) -> dict[TabularRun, TableSetting]:
     """Return the settings of lowest MAE on validation rows, by their run on test rows.
 
-    That run is the one to report; whether it has records is another question.
+    That run is the one to report; it may have no records yet.
     """
     on_validation = settings_of(records, part="validation")
     return {
@@ -271,7 +272,7 @@ def validated_settings(
     records: Sequence[Record],
     rivals: Callable[[TableSetting], Hashable] = of_tuned_method,
 ) -> list[TableSetting]:
-    """Return settings on test rows; of rivals, but that best on validation rows."""
+    """Return settings on test rows; of rivals, only the best on validation rows."""
     chosen = best_on_validation(records, rivals)
     return [
         each

@@ -22,7 +22,7 @@ class Claim:
     rule : str
         How it is decided.
     experiments : tuple of str
-        Whose records are read.
+        The names of those whose records are read.
     find : callable
         From evidence to the findings of its parts.
     """
@@ -69,7 +69,7 @@ class Judgement:
 
 
 def verdict_of(findings: Iterable[Finding]) -> Verdict:
-    """Return the verdict on a claim that says all of its parts.
+    """Return the verdict on a claim that asserts all of its parts.
 
     One part refuted refutes it. A data set on which a part was not run does not count;
     of the others all parts must be confirmed to confirm it, and so must those that are

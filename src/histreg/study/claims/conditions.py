@@ -1,4 +1,4 @@
-"""Conditions: what claims compare, by name, and comparisons of many at once."""
+"""Conditions: what claims compare, and comparisons of many pairs of them."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from histreg.study.claims.findings import (
     lower,
     not_higher,
     not_lower,
-    on,
+    on_dataset,
     within,
 )
 from histreg.study.engine.runs import Record
 from histreg.study.methods import L1, L2, HLGauss, HLOneBin, Method
 
 MAIN = "test MAE"
-"""The paper's criterion, which goes without saying."""
+"""The paper's criterion, which the text of a finding does not name."""
 
 Find = Callable[[Evidence], list[Finding]]
 
 
 @dataclass(frozen=True, eq=False)
 class Condition:
-    """Something that has a number for each data set and seed.
+    """What was run, with a number for each data set and seed.
 
     Parameters
     ----------
     label : str
-        What it is called beside others.
+        Its name in the text of a finding.
     by_seed : callable
-        From evidence and the name of a data set to the numbers.
+        From evidence and the name of a data set to the numbers by seed.
     metric : str
         What the numbers are.
     """
@@ -67,7 +67,7 @@ class Condition:
     def summary(
         cls, method: Method, of: Callable[[Record], float], metric: str, **changes: Any
     ) -> Condition:
-        """Return what is made of the records of a method, such as of their curves."""
+        """Return a number computed from each record of a method, as from its curves."""
 
         def by_seed(evidence: Evidence, name: str) -> BySeed:
             return evidence.summaries(name, method, of, **changes)
@@ -75,7 +75,7 @@ class Condition:
         return cls(method.label, by_seed, metric)
 
     def times(self, factor: float) -> Condition:
-        """Return a multiple."""
+        """Return a multiple of this condition."""
 
         def by_seed(evidence: Evidence, name: str) -> BySeed:
             values = self.by_seed(evidence, name)
@@ -84,7 +84,7 @@ class Condition:
         return Condition(f"{factor:g} x {self.label}", by_seed, self.metric)
 
     def minus(self, other: Condition, metric: str) -> Condition:
-        """Return by how much this is above another, of the same label."""
+        """Return the difference from another, under the label of this condition."""
 
         def by_seed(evidence: Evidence, name: str) -> BySeed:
             a, b = self.by_seed(evidence, name), other.by_seed(evidence, name)
@@ -97,9 +97,9 @@ Pair = tuple[Condition, Condition]
 
 
 def lower_each(pairs: Iterable[Pair], *, names: tuple[str, ...] = ()) -> Find:
-    """Return whether in all pairs, on each data set, the first is below the second.
+    """Find whether the first of each pair is below the second, on each data set.
 
-    On those of the data sets looked at that go by `names`; on all if there are none.
+    On the data sets that go by one of `names`; on all tables if there are none.
     """
     return _compared("below", lower, pairs, names)
 
@@ -107,7 +107,7 @@ def lower_each(pairs: Iterable[Pair], *, names: tuple[str, ...] = ()) -> Find:
 def not_lower_each(
     pairs: Iterable[Pair], margin: float, *, names: tuple[str, ...] = ()
 ) -> Find:
-    """Return the same of not being below by more than a share."""
+    """Find whether the first is not below the second by more than a share of it."""
     words = f"not more than {margin:.0%} below"
     return _compared(words, partial(not_lower, margin=margin), pairs, names)
 
@@ -115,7 +115,7 @@ def not_lower_each(
 def not_higher_each(
     pairs: Iterable[Pair], margin: float, *, names: tuple[str, ...] = ()
 ) -> Find:
-    """Return the same of not being above by more than a share."""
+    """Find whether the first is not above the second by more than a share of it."""
     words = f"not more than {margin:.0%} above"
     return _compared(words, partial(not_higher, margin=margin), pairs, names)
 
@@ -123,14 +123,14 @@ def not_higher_each(
 def within_each(
     pairs: Iterable[Pair], margin: float, *, names: tuple[str, ...] = ()
 ) -> Find:
-    """Return the same of being alike up to a share."""
+    """Find whether the two differ by less than a share of the second."""
     return _compared(
         f"within {margin:.0%} of", partial(within, margin=margin), pairs, names
     )
 
 
-def together(*finds: Find) -> Find:
-    """Return the findings of all."""
+def all_of(*finds: Find) -> Find:
+    """Return the findings of several functions as one."""
     return lambda evidence: list(chain.from_iterable(f(evidence) for f in finds))
 
 
@@ -140,26 +140,26 @@ def _compared(
     pairs: Iterable[Pair],
     names: tuple[str, ...],
 ) -> Find:
-    pairs = tuple(pairs)  # they are gone through once for each data set
+    pairs = tuple(pairs)  # read once for each data set
 
     def find(evidence: Evidence) -> list[Finding]:
         return [
-            on(
+            on_dataset(
                 name,
                 decide(
-                    _said(a, words, b),
+                    _part(a, words, b),
                     a.by_seed(evidence, name),
                     b.by_seed(evidence, name),
                 ),
             )
-            for name in (evidence.among(*names) if names else evidence.tabular)
+            for name in (evidence.datasets_named(*names) if names else evidence.tabular)
             for a, b in pairs
         ]
 
     return find
 
 
-def _said(a: Condition, words: str, b: Condition) -> str:
+def _part(a: Condition, words: str, b: Condition) -> str:
     metric = "" if a.metric == MAIN else f" ({a.metric})"
     return f"{a.label} {words} {b.label}{metric}"
 

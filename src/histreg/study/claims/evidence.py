@@ -33,17 +33,17 @@ class Evidence:
     ----------
     records : sequence of Record
     datasets : tuple of str
-        On which claims are looked at; the paper's unless others are asked for.
+        On which claims are judged; by default the paper's.
     epochs : int, optional
-        Instead of the protocol's: evidence of a reduced study.
+        Instead of the protocol's, for a reduced study.
     """
 
     records: Sequence[Record]
     datasets: tuple[str, ...] = DATA
     epochs: int | None = None
 
-    def among(self, *names: str) -> tuple[str, ...]:
-        """Return those of the data sets looked at that go by one of these names.
+    def datasets_named(self, *names: str) -> tuple[str, ...]:
+        """Return the data sets that go by one of these names.
 
         A part of a data set, such as song-7000, goes by the name of the whole.
         """
@@ -71,25 +71,25 @@ class Evidence:
     def summaries(
         self, name: str, method: Method, of: Callable[[Record], float], **changes: Any
     ) -> BySeed:
-        """Return a number made of each record by seed; nothing if there is none."""
+        """Return a number computed from each record, by seed; empty without records."""
         setting = self.setting(name, method, **changes)
         records = {} if setting is None else setting.by_seed()
         return {seed: of(record) for seed, record in records.items()}
 
     def measurement(self, what: str, name: str) -> Record | None:
-        """Return what was measured of a data set."""
+        """Return the record of a measurement on a data set; None if there is none."""
         wanted = Measurement(what, name)
         return next((each for each in self.records if each.run == wanted), None)
 
     @property
     def tabular(self) -> tuple[str, ...]:
-        """Those of the data sets looked at that are no series and no games."""
+        """The data sets that are tables: neither series nor games."""
         others = {**SERIES, **GAMES}
         return tuple(name for name in self.datasets if name not in others)
 
     @property
     def series(self) -> tuple[str, ...]:
-        """The series looked at: all, unless data sets were asked for."""
+        """The series: all of them, unless data sets were asked for."""
         if self.datasets == DATA:
             return tuple(SERIES)
         return tuple(name for name in self.datasets if name in SERIES)
@@ -111,7 +111,7 @@ class Evidence:
 
     @property
     def games(self) -> tuple[str, ...]:
-        """The games looked at: those of the catalogue, unless others are asked for."""
+        """The games: those of the catalogue, unless data sets were asked for."""
         if self.datasets == DATA:
             return VALUE_GAMES
         return tuple(name for name in self.datasets if name in GAMES)

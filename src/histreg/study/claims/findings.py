@@ -1,4 +1,4 @@
-"""Findings: what numbers by seed, or measured ones, decide of one part of a claim."""
+"""Findings: the verdict on one part of a claim, and the tests that give it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BySeed = dict[int, float]
 
 
 class Verdict(StrEnum):
-    """What becomes of a claim."""
+    """Whether a claim, or a part of it, holds."""
 
     CONFIRMED = "confirmed"
     REFUTED = "refuted"
@@ -26,17 +26,17 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """What the records say of one part of a claim.
+    """The verdict on one part of a claim.
 
     Parameters
     ----------
     part : str
-        What is said, such as "Pole: HL-Gauss below l2".
+        What is claimed, such as "Pole: HL-Gauss below l2".
     verdict : Verdict
     numbers : str
-        That decided it, or what is missing; empty if nothing was run.
+        Those that decided it, or what is missing; empty if nothing was run.
     dataset : str
-        On which; empty if it is on none, or on several.
+        Its name; empty if the part is about none, or about several.
     """
 
     part: str
@@ -45,18 +45,18 @@ class Finding:
     dataset: str = ""
 
 
-def on(name: str, finding: Finding) -> Finding:
-    """Return a finding with its data set, which its part begins with."""
+def on_dataset(name: str, finding: Finding) -> Finding:
+    """Return a finding with its data set, also at the beginning of its part."""
     return replace(finding, part=f"{title(name)}: {finding.part}", dataset=name)
 
 
 def title(name: str) -> str:
-    """Return what a person calls a data set."""
+    """Return the title of a data set."""
     return source(name).title
 
 
 def lower(part: str, a: BySeed, b: BySeed) -> Finding:
-    """Return whether a is below b: exact test of paired seeds, one-sided."""
+    """Find whether a is below b, by a one-sided exact test over paired seeds."""
     pairs = Comparison.of(a, b)
     if pairs.n < ENOUGH:
         return _too_few(part, pairs)
@@ -74,7 +74,7 @@ def one_sided(part: str, numbers: str, p: float, p_opposite: float) -> Finding:
 
 
 def not_lower(part: str, a: BySeed, b: BySeed, margin: float) -> Finding:
-    """Return whether a is not below b by more than a share of it.
+    """Find whether a is not below b by more than a share of it.
 
     Confirmed if the 95 % interval of the difference is above that, or a significantly
     above b; refuted if a is significantly below b, and by more than that in the mean.
@@ -92,9 +92,9 @@ def not_lower(part: str, a: BySeed, b: BySeed, margin: float) -> Finding:
 
 
 def not_higher(part: str, a: BySeed, b: BySeed, margin: float) -> Finding:
-    """Return whether a is not above b by more than a share of it.
+    """Find whether a is not above b by more than a share of it.
 
-    As `not_lower`, the other way up.
+    The mirror image of `not_lower`.
     """
     pairs = Comparison.of(a, b)
     if pairs.n < ENOUGH:
@@ -109,7 +109,7 @@ def not_higher(part: str, a: BySeed, b: BySeed, margin: float) -> Finding:
 
 
 def within(part: str, a: BySeed, b: BySeed, margin: float) -> Finding:
-    """Return whether a is as b, up to a share of it.
+    """Find whether a differs from b by less than a share of it.
 
     Confirmed if the 95 % interval of the difference lies within the margin; refuted if
     it lies outside.
@@ -125,7 +125,7 @@ def within(part: str, a: BySeed, b: BySeed, margin: float) -> Finding:
 def in_range(
     part: str, values: BySeed, low: float = -math.inf, high: float = math.inf
 ) -> Finding:
-    """Return whether a mean is between two numbers.
+    """Find whether a mean is between two numbers.
 
     Confirmed if its 95 % interval is; refuted if that lies outside.
     """
@@ -138,12 +138,12 @@ def in_range(
 
 
 def measured(part: str, *, holds: bool, numbers: str) -> Finding:
-    """Return a finding of numbers that have no chance in them."""
+    """Return a finding from numbers that do not depend on chance."""
     return Finding(part, Verdict.CONFIRMED if holds else Verdict.REFUTED, numbers)
 
 
 def not_run(part: str, why: str = "") -> Finding:
-    """Return that nothing was run, or nothing that could decide."""
+    """Return the finding that nothing was run, or too little to decide."""
     return Finding(part, Verdict.NOT_RUN, why)
 
 

@@ -6,9 +6,16 @@ from collections.abc import Callable, Iterable
 
 from histreg.study.catalogue import FORECAST_HL
 from histreg.study.claims.claim import Claim
-from histreg.study.claims.conditions import Find, together
+from histreg.study.claims.conditions import Find, all_of
 from histreg.study.claims.evidence import Evidence
-from histreg.study.claims.findings import BySeed, Finding, in_range, lower, not_run, on
+from histreg.study.claims.findings import (
+    BySeed,
+    Finding,
+    in_range,
+    lower,
+    not_run,
+    on_dataset,
+)
 from histreg.study.methods import L2
 from histreg.study.series.forecasters import BODIES
 
@@ -33,12 +40,12 @@ def _lower_each(
     what: Iterable[tuple[str, Forecasts, Forecasts]],
     is_meant: Callable[[str], bool] = lambda _: True,
 ) -> Find:
-    """Return whether on each series that is meant the first is below the second."""
+    """Find whether the first is below the second on each series that is meant."""
     each = tuple(what)
 
     def find(evidence: Evidence) -> list[Finding]:
         return [
-            on(name, lower(part, a(evidence, name), b(evidence, name)))
+            on_dataset(name, lower(part, a(evidence, name), b(evidence, name)))
             for name in evidence.series
             if is_meant(name)
             for part, a, b in each
@@ -83,11 +90,11 @@ def _loses_to_mean(evidence: Evidence) -> list[Finding]:
             for loss, label in ((_l2, "l2"), (_hl, "HL-Gauss")):
                 part = f"{body}, {label} above the mean of its inputs ({MSE})"
                 if naive is None:
-                    findings.append(on(name, not_run(part)))
+                    findings.append(on_dataset(name, not_run(part)))
                     continue
                 level = naive.outcome.metrics[f"{INPUT_MEAN}, {MSE}"]
                 values = loss(body, MSE)(evidence, name)
-                findings.append(on(name, in_range(part, values, low=level)))
+                findings.append(on_dataset(name, in_range(part, values, low=level)))
     return findings
 
 
@@ -112,7 +119,7 @@ CLAIMS = (
         "ETTh1.",
         "HL-Gauss below l2 in test MSE and MAE; on ETTh1 l2 below HL-Gauss.",
         ("forecasts",),
-        together(
+        all_of(
             _lower_each(_hl_below("GRU"), lambda name: name not in WORSE_WITH_HL),
             _lower_each(_l2_below("GRU"), lambda name: name in WORSE_WITH_HL),
         ),
@@ -131,6 +138,6 @@ CLAIMS = (
         "Linear with l2 below every other in test MSE; the 95 % interval of the test "
         "MSE of those that are not linear above that of the mean of the 96 inputs.",
         ("forecasts",),
-        together(_linear_is_best, _loses_to_mean),
+        all_of(_linear_is_best, _loses_to_mean),
     ),
 )

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from histreg.study.claims.claim import Claim
 from histreg.study.claims.conditions import (
     Condition,
+    all_of,
     lower_each,
     not_lower_each,
-    together,
 )
 from histreg.study.engine.runs import Record
 from histreg.study.methods import L2, HLGauss, HLGaussAnnealed, HLOneBin
@@ -78,7 +78,7 @@ CLAIMS = (
         "HL-OneBin. (The first errors of HL-OneBin include what rounding to bins "
         "costs.)",
         ("training",),
-        together(
+        all_of(
             not_lower_each([(_GAUSS_AREA, _ONE_BIN_AREA)], CLEAR),
             not_lower_each([(_GAUSS_SD, _ONE_BIN_SD)], CLEAR),
         ),

@@ -9,9 +9,9 @@ from histreg.study.claims.conditions import (
     L1_LOSS,
     L2_LOSS,
     Condition,
+    all_of,
     lower_each,
     not_higher_each,
-    together,
 )
 from histreg.study.claims.evidence import Evidence
 from histreg.study.claims.findings import BySeed, Finding, lower, not_run, title
@@ -82,7 +82,7 @@ def _closest(evidence: Evidence) -> list[Finding]:
             _softmax_gap(evidence, ct),
             _softmax_gap(evidence, name),
         )
-        for ct in evidence.among("ct")
+        for ct in evidence.datasets_named("ct")
         for name in evidence.tabular
         if name != ct
     ]
@@ -100,7 +100,7 @@ CLAIMS = (
         "HL-Gauss below each other network; on Song Year l1 below HL-Gauss, and "
         f"HL-Gauss below each of the rest. {TUNED} {WHICH_SOFTMAX}",
         ("overall-validation",),
-        together(
+        all_of(
             lower_each(
                 [(HL_GAUSS, each) for each in _others(HL_GAUSS)], names=NOT_SONG
             ),
@@ -124,7 +124,7 @@ CLAIMS = (
         "In test MAE l2+Noise and l2+Clipping below l2, and HL-Gauss below both. "
         f"{TUNED}",
         ("overall-validation",),
-        together(
+        all_of(
             lower_each([(NOISE, L2_LOSS), (CLIPPING, L2_LOSS)]),
             lower_each([(HL_GAUSS, NOISE), (HL_GAUSS, CLIPPING)]),
         ),
@@ -138,7 +138,7 @@ CLAIMS = (
         "each other (where the numbers of seeds alone make the pairs). "
         f"{WHICH_SOFTMAX}",
         ("overall",),
-        together(
+        all_of(
             lower_each([(SOFTMAX, L2_LOSS), (HL_GAUSS, SOFTMAX)]),
             _closest,
         ),
@@ -166,7 +166,7 @@ CLAIMS = (
         "In test MAE l2 below HL-OneBin on the first two, HL-OneBin below l2 on the "
         "others.",
         ("overall",),
-        together(
+        all_of(
             lower_each([(L2_LOSS, HL_ONE_BIN)], names=("ct", "pole")),
             lower_each([(HL_ONE_BIN, L2_LOSS)], names=("song", "bike")),
         ),
@@ -186,7 +186,7 @@ CLAIMS = (
         f"Year linear regression not more than {NEAR:.0%} above any network, thus not "
         f"above the best. {TUNED} {WHICH_SOFTMAX}",
         ("overall-validation",),
-        together(
+        all_of(
             lower_each([(L2_LOSS.times(FAR_WORSE), OLS)], names=NOT_SONG),
             not_higher_each([(OLS, each) for each in NETWORKS], NEAR, names=SONG),
         ),

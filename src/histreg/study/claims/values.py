@@ -8,7 +8,7 @@ from histreg.study.analysis.comparisons import Comparison
 from histreg.study.analysis.ratios import log_ratios_of
 from histreg.study.catalogue.values import VALUE_SEEDS
 from histreg.study.claims.claim import Claim
-from histreg.study.claims.conditions import Find, together
+from histreg.study.claims.conditions import Find, all_of
 from histreg.study.claims.evidence import Evidence
 from histreg.study.claims.findings import ENOUGH, Finding, not_run, one_sided
 
@@ -18,7 +18,7 @@ MAE, RMSE = "test MAE", "test RMSE"
 def _over_games(
     part: str, metric: str, decide: Callable[[str, Comparison], Finding]
 ) -> Find:
-    """Return what the ratios of all games that are looked at decide.
+    """Find what the ratios of all games decide.
 
     Not run as long as a game lacks a seed of the catalogue: the games that happen to be
     finished first would be a choice.
@@ -70,7 +70,7 @@ CLAIMS = (
         "one-sided), and the mean log ratio of their errors below 0 (t-test, "
         "one-sided).",
         ("values",),
-        together(
+        all_of(
             _over_games("HL-Gauss below l2 in most games", MAE, _most),
             _over_games("HL-Gauss below l2 on average over games", MAE, _mean),
         ),
