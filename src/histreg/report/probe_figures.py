@@ -18,13 +18,9 @@ from histreg.study.methods.histograms import HistogramLossMethod
 from histreg.study.tabular.curves import steepness
 from histreg.study.tabular.runs import TabularRun
 
-STYLES = {
-    "HL-Gauss": "-",
-    "l2": "--",
-    "HL-OneBin": ":",
-}  # to tell them apart in grey print
+STYLES = {"HL-Gauss": "-", "l2": "--", "HL-OneBin": ":"}  # differ in grey print too
 NORM = "gradient norm / excess loss"
-SENSITIVITY = "test sensitivity, in units of y"
+SENSITIVITY_LABEL = "test sensitivity, in units of y"
 MOMENTS = ((GREY, ":"), (PURPLE, "-."), (ORANGE, "--"), (BLUE, "-"))
 """Colours and lines of histograms from the first epoch to the last."""
 PROBED = "test snapshots"
@@ -94,7 +90,7 @@ def sensitivity(results: Results) -> Figure:
                 lw=0,
                 label=each.method.label,
             )
-        ax.set(title=dataset(name).title, xlabel=SENSITIVITY, ylabel=metric)
+        ax.set(title=dataset(name).title, xlabel=SENSITIVITY_LABEL, ylabel=metric)
     add_legend(figure)
     return figure
 

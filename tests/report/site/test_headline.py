@@ -2,7 +2,7 @@
 
 import pytest
 
-from histreg.report.site.headline import Beside, headline, what_was_run
+from histreg.report.site.headline import HeadlineCell, headline, what_was_run
 from histreg.study.catalogue import EXPERIMENTS, Experiment, tabular
 from histreg.study.methods import L2, L2Noise
 from tests.report.site.conftest import OVERALL
@@ -24,7 +24,7 @@ def test_ours_stands_beside_the_papers():
 
 def test_what_was_not_run_is_called_so():
     found = headline(OVERALL)
-    assert cells(found, "l1")["Pole"] == Beside("not run", "0.938 ± 0.029")
+    assert cells(found, "l1")["Pole"] == HeadlineCell("not run", "0.938 ± 0.029")
     assert cells(found, "HL-Gauss")["Song Year"].ours == "not run"
 
 
@@ -55,7 +55,7 @@ def test_of_several_settings_there_is_the_best():
 
 def test_what_cannot_be_matched_has_the_papers_number_alone():
     pole = cells(headline(OVERALL), "l2+Softmax")["Pole"]
-    assert pole == Beside("", "0.950 ± 0.016")
+    assert pole == HeadlineCell("", "0.950 ± 0.016")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The headline: our test MAE beside the paper's, and what was run at all."""
+"""The headline: our test MAE beside the paper's, and how much has been run."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from histreg.study.engine.runs import Record, Run
 MAIN = "test MAE"
 NOT_RUN = "not run"
 OTHERS = A_GAME, OTHER_DATA, NO_DATA = ("Atari", "other data", "no data")
-"""Columns of runs beside those of single data sets and series."""
+"""Columns for runs that are on none of the paper's data sets and series."""
 
 
 @dataclass(frozen=True)
-class Beside:
-    """A number of ours beside the paper's, all as printed.
+class HeadlineCell:
+    """A number of ours with the paper's, as they are printed.
 
     Parameters
     ----------
     ours, paper, apart : str
         Empty if there is none.
     seeds : int
-        Of ours.
+        The number of ours.
     is_best : bool
-        Whether no other network of ours has a lower one.
+        Whether ours is the lowest of all networks on the data set.
     """
 
     ours: str
@@ -47,16 +47,16 @@ class Beside:
 
     @property
     def kind(self) -> str:
-        """Near, fair, far, or nothing if that is not known."""
+        """Near, fair or far; empty if the distance is not known."""
         return distance(self.apart) if self.apart else ""
 
 
 @dataclass(frozen=True)
 class Headline:
-    """Methods by data sets."""
+    """The table of the front page: a row for each method, columns for data sets."""
 
     titles: list[str]
-    rows: list[tuple[str, list[Beside]]]
+    rows: list[tuple[str, list[HeadlineCell]]]
     n_seeds: int
 
 
@@ -72,12 +72,10 @@ def headline(records: Sequence[Record]) -> Headline:
     ]
     by_place = {(each.method.name, each.dataset): each for each in best}
     lowest = {name: _lowest(best, name) for name in DATA}
-    rows: list[tuple[str, list[Beside]]] = []
+    rows: list[tuple[str, list[HeadlineCell]]] = []
     for name in dict.fromkeys(method.name for method in OVERALL):
         if any(published(of, name, MAIN) for of in DATA):
-            rows.append(
-                (name, [_beside(name, of, by_place, lowest[of]) for of in DATA])
-            )
+            rows.append((name, [_cell(name, of, by_place, lowest[of]) for of in DATA]))
         elif name.startswith(UNMATCHED):
             rows.append((UNMATCHED, [_unmatched(of) for of in DATA]))
     counts = [each.seeds for _, cells in rows for each in cells]
@@ -90,26 +88,26 @@ def _lowest(settings: Sequence[TableSetting], name: str) -> TableSetting | None:
     return min(of_set, key=lambda e: e.estimates[MAIN].mean, default=None)
 
 
-def _beside(
+def _cell(
     name: str,
     of: str,
     by_place: dict[tuple[str, str], TableSetting],
     lowest: TableSetting | None,
-) -> Beside:
+) -> HeadlineCell:
     paper = published(of, name, MAIN)
     shown_paper = "" if paper is None else shown(paper)
     setting = by_place.get((name, of))
     if setting is None or MAIN not in setting.estimates:
-        return Beside(NOT_RUN, shown_paper)
+        return HeadlineCell(NOT_RUN, shown_paper)
     ours = setting.estimates[MAIN]
     in_table = in_paper(setting, MAIN)
     apart = "" if in_table is None else apart_of(ours, in_table)
-    return Beside(shown(ours), shown_paper, apart, ours.n, setting is lowest)
+    return HeadlineCell(shown(ours), shown_paper, apart, ours.n, setting is lowest)
 
 
-def _unmatched(of: str) -> Beside:
+def _unmatched(of: str) -> HeadlineCell:
     paper = published(of, UNMATCHED, MAIN)
-    return Beside("", "" if paper is None else shown(paper))
+    return HeadlineCell("", "" if paper is None else shown(paper))
 
 
 def what_was_run(study: StudyResults) -> PrintedTable:

@@ -1,4 +1,4 @@
-"""Inconsistencies of the paper and its code: what was done, and what hangs on it."""
+"""Inconsistencies of the paper and its code: what was done, and why it matters."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ Numbers = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Inconsistency:
-    """Where the sources do not say the same.
+    """A place where the sources disagree.
 
     Parameters
     ----------
     name : str
         As the specification numbers it.
     about, paper, here, difference : str
-        What it is about, what they say, what was done, and what hangs on it.
+        What it is about, what the sources say, what was done, and why it matters.
     measured : str
-        The same in numbers; a format of those that `MEASURED` has.
+        The difference in numbers: a format string for those of `MEASURED`.
     experiments : tuple of str
-        Where it shows.
+        The experiments that show it.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Inconsistency:
 
 
 def inconsistencies(evidence: Evidence) -> list[Inconsistency]:
-    """Return all, with what was measured filled in; left out where it was not run."""
+    """Return all inconsistencies, with numbers where the runs have records."""
     text = files("histreg.report.site").joinpath("inconsistencies.toml").read_text()
     entries = []
     for name, fields in tomllib.loads(text).items():

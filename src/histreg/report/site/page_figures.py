@@ -31,7 +31,7 @@ COLOURS = {
     PURPLE: "var(--purple)",
     GREY: "var(--grey)",
 }
-"""What the page's style has for them, so that a drawing is right in the dark too."""
+"""Variables of the page's style sheet, which differ in dark mode."""
 _PLACES = re.compile(r'\b(d|x|y|width|height|transform|points)="([^"]*)"')
 _LONG = re.compile(r"-?\d+\.\d{3,}")
 
@@ -71,7 +71,7 @@ def _svg(figure: Figure, name: str, words: str) -> str:
     body = re.sub(r'(font: [\d.]+px )[^;"]+', r"\1sans-serif", body)  # the page's own
     referred = {*re.findall(r"#([\w-]+)", body)}
     body = re.sub(r' id="([\w-]+)"', lambda m: m[0] if m[1] in referred else "", body)
-    # A style in a drawing holds for the whole page.
+    # A style inside an SVG applies to the whole page.
     body = body.replace("*{stroke", ".drawing *{stroke")
     body = _PLACES.sub(lambda m: f'{m[1]}="{_LONG.sub(_rounded, m[2])}"', body)
     body = re.sub(r"\s+", " ", body).replace("> <", "><")
@@ -103,10 +103,10 @@ def _image(figure: Figure, words: str) -> str:
 
 
 def _widths(figure: Figure) -> str:
-    """Return how wide a drawing may become, and how narrow, to be read."""
+    """Return the largest and the smallest width at which a drawing can be read."""
     width = figure.get_size_inches()[0] * 6  # rem, of a sixth of an inch
     least = 0.6 * width
-    if least > PHONE:  # it is moved anyway, and its letters may as well be larger
+    if least > PHONE:  # it is scrolled anyway, so that its letters may be larger
         least = min(0.85 * width, COLUMN)
     return f"max-width: {1.1 * width:.0f}rem; min-width: {least:.0f}rem"
 
@@ -140,12 +140,12 @@ def _panel_in_words(ax: Axes) -> str:
 
 
 def _is_name(label: str) -> bool:
-    """Return whether a label is no number, nor a power of one."""
+    """Return whether a label is a name, neither a number nor a power."""
     return any(map(str.isalpha, label)) and "$" not in label
 
 
 def _lowest_mark(ax: Axes) -> str:
-    """Return which of the rows, each a label of the upright axis, is lowest."""
+    """Return the row, a label of the y axis, with the lowest filled mark."""
     places = [
         (y, each.get_text())
         for y, each in zip(ax.get_yticks(), ax.get_yticklabels(), strict=True)
@@ -164,7 +164,7 @@ def _lowest_mark(ax: Axes) -> str:
 
 
 def _course(handle: Any) -> str:
-    """Return where a line starts and ends, and its lowest point; nothing of others."""
+    """Return where a line starts and ends and is lowest; empty for other artists."""
     line = handle[0] if isinstance(handle, tuple) else handle
     if not isinstance(line, Line2D):
         return ""

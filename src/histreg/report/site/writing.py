@@ -29,11 +29,11 @@ from histreg.study.engine.store import Store
 GENERATOR = "histreg study report"
 STATIC = ("site.css", "loss.js", "loss_page.js")
 Progress = Callable[[str, int, int], None]
-"""Called with the page that is made next, how many are done, and of how many."""
+"""Called with the page that is written next, how many are done, and their number."""
 
 
 def is_site(folder: Path) -> bool:
-    """Return whether a folder is a site of ours, which may be replaced."""
+    """Return whether a folder is a site of the study, which may be replaced."""
     page = folder / "index.html"
     mark = f'<meta name="generator" content="{GENERATOR}">'
     return page.is_file() and mark in page.read_text(encoding="utf-8", errors="replace")
@@ -46,8 +46,8 @@ def write_site(store: Store, out: Path, on_page: Progress | None = None) -> int:
     ----------
     store : Store
     out : Path
-        A folder: new, empty, or a site that was made before, which is replaced when
-        the new one is complete.
+        A folder: new, empty, or an earlier site, which is replaced once the new one is
+        complete.
     on_page : callable, optional
     """
     with whole_folder(out, is_ours=is_site) as folder:
@@ -165,7 +165,7 @@ class _Site:
 
 
 def with_code(text: str) -> Markup:
-    """Return a text with what stands between backticks as code."""
+    """Return a text as HTML, with what is between backticks as code."""
     parts = [escape(part) for part in text.split("`")]
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if i % 2 else part
@@ -175,5 +175,5 @@ def with_code(text: str) -> Markup:
 
 def _size(n_bytes: int) -> str:
     if n_bytes < 1e6:
-        return f"{max(1, round(n_bytes / 1e3))} kB"  # no file has none
+        return f"{max(1, round(n_bytes / 1e3))} kB"
     return f"{n_bytes / 1e6:.1f} MB"
