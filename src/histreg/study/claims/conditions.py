@@ -22,9 +22,11 @@ from histreg.study.engine.runs import Record
 from histreg.study.methods import L1, L2, HLGauss, HLOneBin, Method
 
 MAIN = "test MAE"
-"""The paper's criterion, which the text of a finding does not name."""
+"""The paper's criterion on tables."""
 
 Find = Callable[[Evidence], list[Finding]]
+Where = Callable[[Evidence], Iterable[str]]
+"""From evidence to the names of data sets."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,12 +40,12 @@ class Condition:
     by_seed : callable
         From evidence and the name of a data set to the numbers by seed.
     metric : str
-        What the numbers are.
+        What the numbers are; empty for `MAIN`, which findings do not name.
     """
 
     label: str
     by_seed: Callable[[Evidence, str], BySeed]
-    metric: str = MAIN
+    metric: str = ""
 
     @classmethod
     def of(
@@ -54,7 +56,8 @@ class Condition:
         def by_seed(evidence: Evidence, name: str) -> BySeed:
             return evidence.values(name, method, metric, **changes)
 
-        return cls(label or method.label, by_seed, metric)
+        shown_metric = "" if metric == MAIN else metric
+        return cls(label or method.label, by_seed, shown_metric)
 
     @classmethod
     def chosen(cls, method: type[Method]) -> Condition:
@@ -96,37 +99,43 @@ class Condition:
 Pair = tuple[Condition, Condition]
 
 
-def lower_each(pairs: Iterable[Pair], *, names: tuple[str, ...] = ()) -> Find:
-    """Find whether the first of each pair is below the second, on each data set.
+def on_tables(*names: str) -> Where:
+    """Return the tables that go by one of these names; all tables without names."""
+    if not names:
+        return lambda evidence: evidence.tabular
+    return lambda evidence: evidence.datasets_named(*names)
 
-    On the data sets that go by one of `names`; on all tables if there are none.
-    """
-    return _compared("below", lower, pairs, names)
+
+ALL_TABLES = on_tables()
+
+
+def lower_each(pairs: Iterable[Pair], *, where: Where = ALL_TABLES) -> Find:
+    """Find whether the first of each pair is below the second, on each data set."""
+    return _compared("below", lower, pairs, where)
 
 
 def not_lower_each(
-    pairs: Iterable[Pair], margin: float, *, names: tuple[str, ...] = ()
+    pairs: Iterable[Pair], margin: float, *, where: Where = ALL_TABLES
 ) -> Find:
     """Find whether the first is not below the second by more than a share of it."""
     words = f"not more than {margin:.0%} below"
-    return _compared(words, partial(not_lower, margin=margin), pairs, names)
+    return _compared(words, partial(not_lower, margin=margin), pairs, where)
 
 
 def not_higher_each(
-    pairs: Iterable[Pair], margin: float, *, names: tuple[str, ...] = ()
+    pairs: Iterable[Pair], margin: float, *, where: Where = ALL_TABLES
 ) -> Find:
     """Find whether the first is not above the second by more than a share of it."""
     words = f"not more than {margin:.0%} above"
-    return _compared(words, partial(not_higher, margin=margin), pairs, names)
+    return _compared(words, partial(not_higher, margin=margin), pairs, where)
 
 
 def within_each(
-    pairs: Iterable[Pair], margin: float, *, names: tuple[str, ...] = ()
+    pairs: Iterable[Pair], margin: float, *, where: Where = ALL_TABLES
 ) -> Find:
     """Find whether the two differ by less than a share of the second."""
-    return _compared(
-        f"within {margin:.0%} of", partial(within, margin=margin), pairs, names
-    )
+    words = f"within {margin:.0%} of"
+    return _compared(words, partial(within, margin=margin), pairs, where)
 
 
 def all_of(*finds: Find) -> Find:
@@ -138,7 +147,7 @@ def _compared(
     words: str,
     decide: Callable[[str, BySeed, BySeed], Finding],
     pairs: Iterable[Pair],
-    names: tuple[str, ...],
+    where: Where,
 ) -> Find:
     pairs = tuple(pairs)  # read once for each data set
 
@@ -152,7 +161,7 @@ def _compared(
                     b.by_seed(evidence, name),
                 ),
             )
-            for name in (evidence.datasets_named(*names) if names else evidence.tabular)
+            for name in where(evidence)
             for a, b in pairs
         ]
 
@@ -160,7 +169,7 @@ def _compared(
 
 
 def _part(a: Condition, words: str, b: Condition) -> str:
-    metric = "" if a.metric == MAIN else f" ({a.metric})"
+    metric = f" ({a.metric})" if a.metric else ""
     return f"{a.label} {words} {b.label}{metric}"
 
 

@@ -10,6 +10,7 @@ from histreg.study.claims.conditions import (
     all_of,
     lower_each,
     not_lower_each,
+    on_tables,
 )
 from histreg.study.engine.runs import Record
 from histreg.study.methods import L2, HLGauss, HLGaussAnnealed, HLOneBin
@@ -102,7 +103,7 @@ CLAIMS = (
                 )
                 for sigma in SMALL_SIGMAS
             ],
-            names=("song", "bike"),
+            where=on_tables("song", "bike"),
         ),
     ),
 )

@@ -13,6 +13,7 @@ from histreg.study.claims.conditions import (
     all_of,
     lower_each,
     not_lower_each,
+    on_tables,
 )
 from histreg.study.methods import (
     L2,
@@ -135,7 +136,7 @@ CLAIMS = (
         ("auxiliary",),
         all_of(
             lower_each([(HL_GAUSS, each) for each in _MOMENTS]),
-            lower_each([(_FOUR_MOMENTS, _MOMENTS[0])], names=("ct",)),
+            lower_each([(_FOUR_MOMENTS, _MOMENTS[0])], where=on_tables("ct")),
         ),
     ),
 )

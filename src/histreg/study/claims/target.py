@@ -14,6 +14,7 @@ from histreg.study.claims.conditions import (
     lower_each,
     not_higher_each,
     not_lower_each,
+    on_tables,
     within_each,
 )
 from histreg.study.claims.evidence import Evidence
@@ -140,7 +141,9 @@ CLAIMS = (
                     for each in ("test MAE", "test RMSE")
                 ]
             ),
-            lower_each([(_PROJECTED, HL_ONE_BIN)], names=("ct", "bike", "pole")),
+            lower_each(
+                [(_PROJECTED, HL_ONE_BIN)], where=on_tables("ct", "bike", "pole")
+            ),
         ),
     ),
     Claim(
@@ -175,7 +178,7 @@ CLAIMS = (
             within_each([(_gauss(k), _gauss(USUAL)) for k in FLAT_BINS], FLAT),
             lower_each(
                 [(_one_bin(USUAL, "test RMSE"), _one_bin(MANY[-1], "test RMSE"))],
-                names=("ct",),
+                where=on_tables("ct"),
             ),
         ),
     ),
