@@ -28,6 +28,10 @@ def test_an_experiment_has_no_run_twice(each):
     assert len(set(each.runs)) == len(each.runs)
 
 
+def test_no_experiment_of_a_family_takes_the_name_of_another():
+    assert len(EXPERIMENTS) == sum(len(family.EXPERIMENTS) for family in FAMILIES)
+
+
 def test_different_runs_have_different_keys():
     runs = {run for each in EXPERIMENTS.values() for run in each.runs}
     assert len(runs) == len(ALL)
