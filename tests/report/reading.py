@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from histreg.report.study_figures import figure_of
-from histreg.report.study_tables import tables_of
+from histreg.report.experiment_figures import figure_of
+from histreg.report.experiment_tables import tables_of
 
 
 def rows(table):

@@ -3,8 +3,8 @@
 import pytest
 from matplotlib.colors import to_hex
 
-from histreg.report.figures import BLUE
-from histreg.report.study_figures import figure_of
+from histreg.report.colours import BLUE
+from histreg.report.experiment_figures import figure_of
 from histreg.study.methods import (
     L1,
     L2,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from histreg.report.study_figures import figure_of
+from histreg.report.experiment_figures import figure_of
 from histreg.study.catalogue import FORECAST_HL
 from histreg.study.datasets import SERIES
 from histreg.study.methods import L2

@@ -2,7 +2,7 @@
 
 import pytest
 
-from histreg.report.study_tables import tables_of
+from histreg.report.experiment_tables import tables_of
 from histreg.study.catalogue import EXPERIMENTS, FORECAST_HL, selected
 from histreg.study.methods import L2
 from tests.report.examples import RECORDS, forecasts

@@ -1,11 +1,10 @@
-"""Tables of measurements and of the sines, of records made by hand."""
+"""Tables of measurements, of records made by hand."""
 
 from histreg.study.measurements import Measurement, bound_example
 from tests.report.reading import one, rows
 from tests.study.made_up import (
     label_bias_record,
     record_of,
-    sine_record,
 )
 
 MAE = ("test MAE",)
@@ -76,22 +75,6 @@ def test_the_bound_table_has_the_example_at_ten_epsilons():
     # 4 · 0.75² , -2 ln 0.25 and 4 · 0.75.
     assert found["0.25"] == ("2.250", "2.773", "3.000")
     assert "0.2032" in table.notes[0] and "0.1353" in table.notes[0]
-
-
-def test_the_sines_table_has_the_best_rate_of_each_loss():
-    records = [
-        sine_record("l2", rate=1e-3, seed=0, area=0.2, curve=[0.5, 0.01]),
-        sine_record("l2", rate=1e-3, seed=1, area=0.4, curve=[0.5, 0.03]),
-        sine_record("l2", rate=1e-1, seed=0, area=0.1),
-        sine_record("l2", rate=1e-1, seed=1, area=None),
-        sine_record("HL-Gauss", beta=1.0, rate=1e-2, far=True, area=0.05),
-    ]
-    l2, hl = one("sines", records).rows
-    # The standard error of 0.2 and 0.4 is 0.1.
-    assert l2 == ("l2", "10", "0", "", "0.001", "0.3000", "0.1000", "0.02", "2")
-    assert hl == (
-        "HL-Gauss", "10", "1", "[-1.5, 11.5]", "0.01", "0.0500", "", "0.05", "1"
-    )  # fmt: skip
 
 
 def test_the_theorems_table_has_each_number_beside_its_tolerance():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from histreg import HistogramRegressor
-from histreg.report.model_page import LEVELS, Evidence, write_page
+from histreg.report.model_page import LEVELS, ModelPage, write_page
 from histreg.tabular.evaluation import scores_of
 from tests.browser import chromium
 
@@ -14,17 +14,22 @@ PICTURES = 4 + 6
 
 
 @pytest.fixture(scope="module")
-def evidence():
+def page():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3))
     y = 100 * X[:, 0] + rng.normal(size=300)
     model = HistogramRegressor((16,), max_iter=5, random_state=0)
     model.fit(X[:200], y[:200]).calibrate(X[200:], y[200:])
-    return Evidence.of(model, X, y, target="price <&>", source="table.csv"), model, X, y
+    return (
+        ModelPage.of(model, X, y, target="price <&>", source="table.csv"),
+        model,
+        X,
+        y,
+    )
 
 
-def test_the_evidence_is_what_the_model_says(evidence):
-    found, model, X, y = evidence
+def test_the_contents_are_what_the_model_predicts(page):
+    found, model, X, y = page
     assert found.scores == scores_of(model, X, y)
     lower, upper = model.predict_interval(X, 0.9)
     covered = ((lower <= y) & (y <= upper)).mean()
@@ -33,9 +38,9 @@ def test_the_evidence_is_what_the_model_says(evidence):
     assert set(found.coverage) == {"as predicted", "calibrated"}
 
 
-def test_the_page_is_one_file_without_links_to_others(evidence, tmp_path):
+def test_the_page_is_one_file_without_links_to_others(page, tmp_path):
     path = tmp_path / "page.html"
-    write_page(evidence[0], path)
+    write_page(page[0], path)
     assert [each.name for each in tmp_path.iterdir()] == ["page.html"]
     html = path.read_text()
     assert html.count("<img") == PICTURES == html.count(' alt="')
@@ -44,19 +49,17 @@ def test_the_page_is_one_file_without_links_to_others(evidence, tmp_path):
     assert "price &lt;&amp;&gt;" in html and "price <&>" not in html
 
 
-def test_a_page_of_few_rows_is_drawn(evidence, tmp_path):
-    _, model, X, y = evidence
-    few = Evidence.of(model, X[:2], y[:2], target="y", source="t.csv")
+def test_a_page_of_few_rows_is_drawn(page, tmp_path):
+    _, model, X, y = page
+    few = ModelPage.of(model, X[:2], y[:2], target="y", source="t.csv")
     write_page(few, tmp_path / "page.html")
     assert (tmp_path / "page.html").stat().st_size > 1000
 
 
 @pytest.mark.parametrize("width", [1200, 400])
-def test_a_browser_shows_every_picture_and_complains_of_nothing(
-    evidence, tmp_path, width
-):
+def test_a_browser_shows_every_picture_and_complains_of_nothing(page, tmp_path, width):
     path = tmp_path / "page.html"
-    write_page(evidence[0], path)
+    write_page(page[0], path)
     with chromium(tmp_path / "profile", width=width) as browser:
         browser.get(path.as_uri())
         sizes = browser.execute_script(

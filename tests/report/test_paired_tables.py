@@ -2,7 +2,7 @@
 
 import pytest
 
-from histreg.report.study_tables import tables_of
+from histreg.report.experiment_tables import tables_of
 from histreg.study.catalogue import FORECAST_HL
 from histreg.study.methods import L1, L2, MDN, HLGauss, LinearRegression
 from tests.report.examples import (

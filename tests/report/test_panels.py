@@ -4,7 +4,7 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from histreg.report.panels import add_legend, looks_of, name_points, panels, set_log
+from histreg.report.panels import add_legend, name_points, panels, set_log
 
 
 @pytest.mark.parametrize(
@@ -14,17 +14,6 @@ def test_there_is_a_drawing_for_each_and_no_empty_one(n, n_columns, n_rows):
     figure, axes = panels(n, n_columns, width=3.0, height=2.0)
     assert len(axes) == len(figure.axes) == n
     assert tuple(figure.get_size_inches()) == (3.0 * n_columns, 2.0 * n_rows)
-
-
-def test_known_losses_keep_their_looks_and_others_take_none_of_them():
-    alone, together = looks_of(["HL-Gauss"]), looks_of(["MDN", "l2", "HL-Gauss", "x"])
-    assert alone["HL-Gauss"] == together["HL-Gauss"]
-    assert len({color for color, _ in together.values()}) == 4
-    assert len({mark for _, mark in together.values()}) == 4
-
-
-def test_more_losses_than_looks_are_drawn_all_the_same():
-    assert len(looks_of(map(str, range(12)))) == 12
 
 
 @pytest.mark.parametrize(

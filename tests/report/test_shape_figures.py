@@ -2,7 +2,7 @@
 
 import pytest
 
-from histreg.report.study_figures import figure_of
+from histreg.report.experiment_figures import figure_of
 from tests.report.examples import RECORDS
 from tests.report.reading import axes_of, data_of, lines_of
 from tests.study.made_up import shape_records

@@ -1,6 +1,6 @@
 """Tables of targets of any shape, of records made by hand."""
 
-from histreg.report.study_tables import tables_of
+from histreg.report.experiment_tables import tables_of
 from tests.report.examples import RECORDS
 from tests.report.reading import rows
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from histreg.report.study_figures import figure_of
+from histreg.report.experiment_figures import figure_of
 from histreg.study.methods import L1, L2, HLGauss, HLOneBin, HLUniform
 from tests.report.examples import (
     ANNEALING,

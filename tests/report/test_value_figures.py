@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.text import Text
 
-from histreg.report.study_figures import figure_of
+from histreg.report.experiment_figures import figure_of
 from histreg.study.analysis.paper import published_log_ratios
 from histreg.study.catalogue import VALUE_GAMES, VALUE_HL
 from histreg.study.methods import L2

@@ -2,7 +2,7 @@
 
 import pytest
 
-from histreg.report.study_tables import tables_of
+from histreg.report.experiment_tables import tables_of
 from histreg.study.analysis.paper import published_log_ratios
 from histreg.study.catalogue import EXPERIMENTS, VALUE_GAMES, VALUE_HL, selected
 from histreg.study.methods import L2

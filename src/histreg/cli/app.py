@@ -500,7 +500,7 @@ def report(
     Use rows that it has not learnt from.
     """
     with needing("cli"):
-        from histreg.report.model_page import Evidence, write_page
+        from histreg.report.model_page import ModelPage, write_page
 
     if out.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"--out must be named .html, got {out}")
@@ -525,7 +525,7 @@ def report(
     if not quiet:
         _tell_of_cells(table, file, read)
     X, y = _with_target(read.frame, name)
-    write_page(Evidence.of(regressor, X, y, target=name, source=table.name), out)
+    write_page(ModelPage.of(regressor, X, y, target=name, source=table.name), out)
     if not quiet:
         Console().print(f"Page in [bold]{escape(str(out))}[/bold]")
 

@@ -37,7 +37,7 @@ from histreg.study.engine.store import State, Store
 from histreg.study.shapes.predictors import PREDICTORS
 
 if TYPE_CHECKING:  # it is loaded by the commands that print
-    from histreg.report.printed import PrintedTable
+    from histreg.report.printed_table import PrintedTable
 
 app = typer.Typer(
     help="Run the paper's experiments, and see our numbers beside the paper's.",
@@ -323,9 +323,9 @@ def table(
     modules: Imports = None,
 ) -> None:
     """Print the tables of an experiment, the paper's numbers beside ours."""
+    from histreg.report.experiment_tables import MAIN_METRICS, tables_of
     from histreg.report.paired_tables import check_paired
-    from histreg.report.printed import FORMATS
-    from histreg.report.study_tables import MAIN_METRICS, tables_of
+    from histreg.report.printed_table import FORMATS
     from histreg.study.analysis.statistics import METRICS
 
     _import(modules)
@@ -373,8 +373,8 @@ def claims(
     told with its numbers. The paper's data sets and numbers of epochs count;
     others are judged if they are asked for, and then alone.
     """
-    from histreg.report.printed import FORMATS
-    from histreg.report.study_claims import findings_of, scoreboard
+    from histreg.report.claim_tables import findings_of, scoreboard
+    from histreg.report.printed_table import FORMATS
     from histreg.study.catalogue import DATA
     from histreg.study.claims import CLAIMS, Evidence
 
@@ -422,7 +422,7 @@ def figure(
 ) -> None:
     """Draw the figure of an experiment."""
     with needing("study"):
-        from histreg.report.study_figures import figure_of
+        from histreg.report.experiment_figures import figure_of
 
     _import(modules)
     if out.suffix.lower() not in (".png", ".svg", ".pdf"):

@@ -1,1 +1,1 @@
-"""Pages and pictures of what was found. Never trains, never reads a data set."""
+"""Tables, figures and pages. Never trains, never reads a data set."""

@@ -2,55 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from operator import attrgetter
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from histreg.report.error_tables import Label, column_label, in_paper
-from histreg.report.figures import BLUE, ORANGE
+from histreg.report.colours import BLUE, ORANGE
+from histreg.report.error_tables import in_paper
 from histreg.report.panels import datasets_of, set_log
-from histreg.study.analysis.statistics import (
-    Estimate,
-    Setting,
-    best_settings,
-    settings_of,
-    validated_settings,
-)
+from histreg.report.results import Results
+from histreg.study.analysis.statistics import Estimate, TableSetting
 from histreg.study.datasets import dataset
-from histreg.study.engine.runs import Record
 from histreg.study.tabular.representations import COLUMNS, column_of
 
-
-def overall(records: Sequence[Record]) -> Figure:
-    """Return the methods' test errors, with the paper's as open marks."""
-    return _dots(best_settings(settings_of(records), "test MAE"))
+Label = Callable[[TableSetting], str]
 
 
-def overall_validation(records: Sequence[Record]) -> Figure:
-    """Return the same with settings chosen on validation rows."""
-    return _dots(validated_settings(records))
+def errors(results: Results) -> Figure:
+    """Return test errors, a row for each setting, with the paper's as open marks."""
+    return _dots(results.tabular_settings, results.experiment.label)
 
 
-def all_settings(records: Sequence[Record]) -> Figure:
-    """Return the same of all settings, none of them chosen."""
-    return _dots(settings_of(records))
-
-
-def representation(records: Sequence[Record]) -> Figure:
-    """Return the same by columns of Table 3; on log axes, as errors differ a lot."""
-    settings = settings_of(records)
-    settings.sort(key=lambda each: COLUMNS.index(column_of(each.run)))
-    return _dots(settings, column_label, is_log=True)
+def representation(results: Results) -> Figure:
+    """Return the same by columns of Table 3, on log axes, since errors differ a lot."""
+    settings = sorted(
+        results.tabular_settings,
+        key=lambda setting: COLUMNS.index(column_of(setting.run)),
+    )
+    return _dots(settings, results.experiment.label, is_log=True)
 
 
 def _dots(
-    settings: Sequence[Setting],
-    label: Label = attrgetter("label"),
-    *,
-    is_log: bool = False,
+    settings: Sequence[TableSetting], label: Label, *, is_log: bool = False
 ) -> Figure:
     names = datasets_of(settings)
     counts = [sum(each.dataset == name for each in settings) for name in names]
@@ -68,7 +53,7 @@ def _dots(
 
 def _draw_dots(
     ax: Axes,
-    settings: Sequence[Setting],
+    settings: Sequence[TableSetting],
     metric: str,
     label: Label,
     *,
@@ -84,36 +69,27 @@ def _draw_dots(
         if each.method.name != "Linear Regression" and metric in each.estimates
     ]
     heights = range(len(networks), 0, -1)
-    papers = [in_paper(each, metric) for each in networks]
-    for height, each, paper in zip(heights, networks, papers, strict=True):
-        ours = each.estimates[metric]
-        ax.errorbar(
-            ours.mean, height, xerr=ours.se, fmt="o", color=BLUE, ms=5, capsize=2
-        )
+    ours = [setting.estimates[metric] for setting in networks]
+    papers = [in_paper(setting, metric) for setting in networks]
+    for height, estimate, paper in zip(heights, ours, papers, strict=True):
+        _draw_dot(ax, estimate, height, fmt="o", color=BLUE, ms=5)
         if paper is not None:
-            ax.errorbar(
-                paper.mean,
-                height - 0.25,
-                xerr=paper.se,
-                fmt="D",
-                color=ORANGE,
-                mfc="white",
-                ms=4,
-                capsize=2,
+            _draw_dot(
+                ax, paper, height - 0.25, fmt="D", color=ORANGE, mfc="white", ms=4
             )
     ax.set_yticks(list(heights), [label(each) for each in networks], fontsize=7)
-    ax.set_ylim(0.4, len(networks) + 0.6)  # all rows as wide as in the other drawings
+    ax.set_ylim(0.4, len(networks) + 0.6)  # rows as high as in the other axes
     if is_log:
         set_log(ax.xaxis)
     else:
-        _leave_out_failures(
-            ax,
-            heights,
-            [each.estimates[metric] for each in networks],
-            [paper for paper in papers if paper is not None],
-        )
+        known = [paper for paper in papers if paper is not None]
+        _leave_out_failures(ax, heights, ours, known)
     ax.set_xlabel(f"{metric} (filled: ours, open: the paper's)")
     ax.grid(axis="x", alpha=0.3)
+
+
+def _draw_dot(ax: Axes, estimate: Estimate, height: float, **look: Any) -> None:
+    ax.errorbar(estimate.mean, height, xerr=estimate.se, capsize=2, **look)
 
 
 def _leave_out_failures(
@@ -122,7 +98,7 @@ def _leave_out_failures(
     ours: Sequence[Estimate],
     papers: Sequence[Estimate],
 ) -> None:
-    """Keep those far beyond the others out of the scale, and say where they are."""
+    """Leave errors far beyond the others outside the axis, as numbers at its end."""
     limit = 3 * float(np.median([each.mean for each in ours])) if ours else np.inf
     if all(each.mean <= limit for each in ours):
         return

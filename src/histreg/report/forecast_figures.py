@@ -11,17 +11,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from histreg.errors import InputError
-from histreg.report.figures import BLUE, ORANGE
-from histreg.report.panels import (
-    BLACK,
-    LOOK_OF,
-    TOO_WIDE,
-    add_legend,
-    panels,
-    set_log,
-)
+from histreg.report.colours import BLACK, BLUE, LOOK_OF, ORANGE
+from histreg.report.panels import TOO_WIDE, add_legend, panels, set_log
+from histreg.report.results import Results
 from histreg.study.analysis.paper import published_forecast
-from histreg.study.analysis.statistics import ForecastSetting, forecast_settings
+from histreg.study.analysis.statistics import Setting, settings_over_seeds
 from histreg.study.engine.runs import Record
 from histreg.study.methods import L2
 from histreg.study.series.runs import FIRST_WEIGHTS, HEADS, READING, ForecastRun
@@ -40,38 +34,33 @@ READINGS = tuple(product(HEADS, FIRST_WEIGHTS))
 TITLE_WIDTH = 45
 """Letters that fit above a drawing."""
 
+ForecastSetting = Setting[ForecastRun]
 
-def forecasts(records: Sequence[Record]) -> Figure:
+
+def forecasts(results: Results) -> Figure:
     """Return some windows of each series and model: history, truth, fan, l2's line.
 
-    Of the seed whose forecasts are kept; a row of drawings for each series and model,
-    or, where that would be more than a page, the middle window of each.
+    Of the seed whose forecasts are kept; a row of axes for each series and model, or,
+    where that would be more than a page, the middle window of each.
     """
-    by_place: dict[tuple[str, str], dict[str, Record]] = {}
-    for record in records:
-        run = record.run
-        if isinstance(run, ForecastRun) and "forecasts" in record.outcome.curves:
-            place = (f"{run.dataset}, {run.architecture}", ", ".join(run.changes))
-            by_place.setdefault(place, {})[run.method.name] = record
-    if not by_place:
-        raise InputError("a figure of forecasts must have runs of seed 1, got none yet")
+    by_model = _records_by_model(results)
     n_windows = max(
-        len(each.outcome.curves["forecasts"])
-        for found in by_place.values()
-        for each in found.values()
+        len(record.outcome.curves["forecasts"])
+        for by_method in by_model.values()
+        for record in by_method.values()
     )
-    has_row = len(by_place) <= MOST_ROWS
+    has_row = len(by_model) <= MOST_ROWS
     windows = range(n_windows) if has_row else [n_windows // 2]
-    drawn = [(*place, found, j) for place, found in by_place.items() for j in windows]
     n_columns = n_windows if has_row else MOST_ROWS
-    figure, axes = panels(len(drawn), n_columns, height=2.3)
-    for ax, (model, changes, found, j) in zip(axes, drawn, strict=True):
+    wanted = [(*item, window) for item in by_model.items() for window in windows]
+    figure, axes = panels(len(wanted), n_columns, height=2.3)
+    for ax, ((model, changes), by_method, window) in zip(axes, wanted, strict=True):
         shown = {
-            method: record.outcome.curves["forecasts"][j]
-            for method, record in found.items()
+            method: record.outcome.curves["forecasts"][window]
+            for method, record in by_method.items()
         }
-        number = next(iter(shown.values()))["window"]
         _draw_window(ax, shown)
+        number = next(iter(shown.values()))["window"]
         # The changes have lines of their own, or titles run into each other.
         lines = [f"{model}, window {number}", *textwrap.wrap(changes, TITLE_WIDTH)]
         ax.set_title("\n".join(lines), fontsize=9)
@@ -83,7 +72,20 @@ def forecasts(records: Sequence[Record]) -> Figure:
     return figure
 
 
-def readings(records: Sequence[Record]) -> Figure:
+def _records_by_model(results: Results) -> dict[tuple[str, str], dict[str, Record]]:
+    """Return the records with forecasts by model and changes, then by method."""
+    by_model: dict[tuple[str, str], dict[str, Record]] = {}
+    for record in results.records:
+        run = record.run
+        if isinstance(run, ForecastRun) and "forecasts" in record.outcome.curves:
+            model = (f"{run.dataset}, {run.architecture}", ", ".join(run.changes))
+            by_model.setdefault(model, {})[run.method.name] = record
+    if not by_model:
+        raise InputError("a figure of forecasts must have runs of seed 1, got none yet")
+    return by_model
+
+
+def readings(results: Results) -> Figure:
     """Return the test MSE of each reading of the paper's text, and the paper's own.
 
     A drawing for each series and model, with a row for each head and its first weights,
@@ -91,7 +93,7 @@ def readings(records: Sequence[Record]) -> Figure:
     the paper's means, bands their 95 % intervals.
     """
     by_model: dict[tuple[str, str], list[ForecastSetting]] = {}
-    for setting in forecast_settings(records):
+    for setting in settings_over_seeds(results.records, ForecastRun):
         run = setting.run
         if run.is_of_paper and METRIC in setting.estimates:
             by_model.setdefault((run.dataset, run.architecture), []).append(setting)
@@ -152,10 +154,10 @@ def _draw_window(ax: Axes, shown: Mapping[str, Mapping[str, Any]]) -> None:
     ax.plot(range(1 - n, 1), one["history"], color=BLACK, lw=0.8, label="history")
     ax.plot(ahead, one["truth"], color=BLACK, lw=1.6, label="truth")
     ax.axvline(0.5, color=BLACK, lw=0.5, ls=":")
-    for method, told in shown.items():
-        quantiles = told.get("quantiles")
+    for method, forecast in shown.items():
+        mean, quantiles = forecast["mean"], forecast.get("quantiles")
         if quantiles is None:
-            ax.plot(ahead, told["mean"], color=ORANGE, ls="--", lw=1.2, label=method)
+            ax.plot(ahead, mean, color=ORANGE, ls="--", lw=1.2, label=method)
             continue
         for low, high, tint in FANS:
             ax.fill_between(
@@ -166,4 +168,4 @@ def _draw_window(ax: Axes, shown: Mapping[str, Mapping[str, Any]]) -> None:
                 lw=0,
                 label=f"{method}, {100 * (float(high) - float(low)):.0f} %",
             )
-        ax.plot(ahead, told["mean"], color=BLUE, lw=1.2, label=f"{method}, mean")
+        ax.plot(ahead, mean, color=BLUE, lw=1.2, label=f"{method}, mean")

@@ -4,156 +4,97 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import product
 
 from histreg.report.error_tables import (
-    FAR_APART,
-    Tables,
+    APART_NOTE,
     apart_of,
-    seeds_of,
+    header_with_paper,
+    seed_counts,
+    seeds_in_words,
     with_seeds,
 )
-from histreg.report.printed import PrintedTable
+from histreg.report.printed_table import PrintedTable
+from histreg.report.results import Results
 from histreg.study.analysis.paper import published_forecast
 from histreg.study.analysis.statistics import (
     Estimate,
-    ForecastSetting,
-    forecast_settings,
+    Setting,
+    settings_over_seeds,
 )
-from histreg.study.catalogue import EXPERIMENTS
+from histreg.study.catalogue.forecasts import FORECAST_ERRORS
 from histreg.study.datasets import SERIES, source
 from histreg.study.engine.runs import Record
 from histreg.study.measurements import N_SEEN, Measurement
 from histreg.study.methods import L2
-from histreg.study.series.runs import CRITERIA
+from histreg.study.series.runs import CRITERIA, ForecastRun
 
-ERRORS = ("test MSE", "test MAE")
 OF_DISTRIBUTIONS = ("test CRPS", "test coverage 0.8", "test coverage 0.9")
 NAIVE = ("last value", "mean of inputs", "zero")
 
-
-def forecasts(name: str) -> Tables:
-    """Return the tables of an experiment, a series a table: Tables 4 and 6, or ours."""
-
-    def tables(
-        records: Sequence[Record],
-        metrics: Sequence[str],  # noqa: ARG001
-    ) -> list[PrintedTable]:
-        settings = forecast_settings(records)
-        naive = {
-            str(each.run.facet("dataset")): each
-            for each in records
-            if isinstance(each.run, Measurement)
-        }
-        names = dict.fromkeys([*(each.run.dataset for each in settings), *naive])
-        return [
-            _table(
-                f"{EXPERIMENTS[name].title}: {source(series).title}",
-                [each for each in settings if each.run.dataset == series],
-                naive.get(series),
-            )
-            for series in names
-        ]
-
-    return tables
+ForecastSetting = Setting[ForecastRun]
 
 
-def readings(
-    records: Sequence[Record],
-    metrics: Sequence[str],  # noqa: ARG001
-) -> list[PrintedTable]:
-    """Return the errors of each reading below the paper's, the nearest first."""
-    settings = forecast_settings(records)
-    return [_readings_table(settings, metric) for metric in ERRORS]
-
-
-def _readings_table(settings: Sequence[ForecastSetting], metric: str) -> PrintedTable:
-    paper: dict[str, float] = {}
-    by_reading: dict[str, dict[str, float]] = {}
-    for setting in settings:
-        run, ours = setting.run, setting.estimates.get(metric)
-        theirs = _in_paper(setting, metric)
-        if theirs is None or ours is None:
-            continue
-        column = f"{run.dataset} {run.method.name}"
-        paper[column] = theirs.mean
-        # The loss of l2 is the squared error: one run stands for both criteria.
-        same = [replace(run, validation=each) for each in CRITERIA]
-        for each in same if isinstance(run.method, L2) else [run]:
-            words = ", ".join(each.reading.values())
-            by_reading.setdefault(words, {})[column] = ours.mean
-    # Of each series l2 first, whatever the order of the records.
-    every = (f"{series} {method}" for series in SERIES for method in ("l2", "HL-Gauss"))
-    columns = [each for each in every if each in paper]
-    distance = {
-        words: math.fsum(abs(math.log(errors[c] / paper[c])) for c in errors)
-        / len(paper)
-        for words, errors in by_reading.items()
+def forecasts(results: Results) -> list[PrintedTable]:
+    """Return a table for each series: Tables 4 and 6, or our variants of them."""
+    settings = settings_over_seeds(results.records, ForecastRun)
+    naive = {
+        str(record.run.facet("dataset")): record
+        for record in results.records
+        if isinstance(record.run, Measurement)
     }
-    is_whole = {
-        words: len(errors) == len(paper) for words, errors in by_reading.items()
-    }
-    # A sum over some of the columns is at most that over all of them.
-    nearest = sorted(
-        by_reading, key=lambda words: (not is_whole[words], distance[words])
-    )
-    rows = [("the paper", *(f"{paper[c]:.4f}" for c in columns), "")] if paper else []
-    for words in nearest:
-        errors = by_reading[words]
-        cells = (f"{errors[c]:.4f}" if c in errors else "" for c in columns)
-        bound = "" if is_whole[words] else "≥ "
-        rows.append((words, *cells, f"{bound}{100 * distance[words]:.1f} %"))
-    counts = {each.estimates[metric].n for each in settings if metric in each.estimates}
-    notes = [
-        f"Mean over {seeds_of(counts)}, of standardised OT.",
-        "Distance from the paper: the mean of |log(ours / the paper's)| over all "
-        "columns, at least (≥) where some are not run; the nearest reading is first.",
-        "The loss of l2 is the MSE: it is stopped alike by both.",
+    names = dict.fromkeys([*(setting.dataset for setting in settings), *naive])
+    return [
+        _table(
+            f"{results.title}: {source(series).title}",
+            [setting for setting in settings if setting.dataset == series],
+            naive.get(series),
+        )
+        for series in names
     ]
-    title = f"{EXPERIMENTS['forecast-readings'].title}: {metric}"
-    return PrintedTable(title, ("reading", *columns, "distance"), rows, notes)
 
 
 def _table(
     title: str, settings: Sequence[ForecastSetting], naive: Record | None
 ) -> PrintedTable:
-    has_paper = any(_in_paper(each, ERRORS[0]) for each in settings)
-    header = ["forecaster"]
-    for metric in ERRORS:
-        header += [metric, "paper", "apart"] if has_paper else [metric]
-    header += OF_DISTRIBUTIONS
-    counts = {e.estimates[m].n for e in settings for m in ERRORS if m in e.estimates}
-    most = max(counts, default=0)
+    has_paper = any(_in_paper(setting, FORECAST_ERRORS[0]) for setting in settings)
+    header = (
+        "forecaster",
+        *header_with_paper(FORECAST_ERRORS, has_paper=has_paper),
+        *OF_DISTRIBUTIONS,
+    )
+    counts = seed_counts(settings, FORECAST_ERRORS)
     rows = [] if naive is None else _naive_rows(naive, has_paper=has_paper)
     rows += [
-        (with_seeds(each.label, each, most), *_cells(each, has_paper=has_paper))
-        for each in settings
+        (
+            with_seeds(setting.label, setting, max(counts, default=0)),
+            *_cells(setting, has_paper=has_paper),
+        )
+        for setting in settings
     ]
     notes = [
-        f"Mean over {seeds_of(counts)} ± half of its 95 % interval, of standardised OT."
+        f"Mean over {seeds_in_words(counts)} ± half of its 95 % interval, of "
+        "standardised OT.",
+        *([APART_NOTE] if has_paper else []),
     ]
-    if has_paper:
-        notes.append(
-            "Apart: ours minus the paper's in joint standard errors, marked * beyond "
-            f"{FAR_APART:g}."
-        )
     if naive is not None:
         notes.append(
             f"The first {len(NAIVE)} rows learn nothing: they repeat the last value, "
             f"the mean of the {N_SEEN} values seen, and the mean of the year of "
             "training."
         )
-    return PrintedTable(title, tuple(header), rows, notes)
+    return PrintedTable(title, header, rows, notes)
 
 
 def _naive_rows(record: Record, *, has_paper: bool) -> list[tuple[str, ...]]:
-    told = record.outcome.metrics
+    errors = record.outcome.metrics
     gap = ("", "") if has_paper else ()
     return [
         (
             how,
-            *(f"{told[f'{how}, test MSE']:.4f}", *gap),
-            *(f"{told[f'{how}, test MAE']:.4f}", *gap),
+            *(f"{errors[f'{how}, test MSE']:.4f}", *gap),
+            *(f"{errors[f'{how}, test MAE']:.4f}", *gap),
             *("" for _ in OF_DISTRIBUTIONS),
         )
         for how in NAIVE
@@ -162,7 +103,7 @@ def _naive_rows(record: Record, *, has_paper: bool) -> list[tuple[str, ...]]:
 
 def _cells(setting: ForecastSetting, *, has_paper: bool) -> list[str]:
     cells = []
-    for metric in ERRORS:
+    for metric in FORECAST_ERRORS:
         ours = setting.estimates.get(metric)
         cells.append("diverged" if ours is None else _shown(ours))
         if has_paper:
@@ -170,8 +111,8 @@ def _cells(setting: ForecastSetting, *, has_paper: bool) -> list[str]:
             cells.append("" if paper is None else _shown(paper))
             cells.append("" if paper is None or ours is None else apart_of(ours, paper))
     for metric in OF_DISTRIBUTIONS:
-        found = setting.estimates.get(metric)
-        cells.append("" if found is None else _shown(found))
+        score = setting.estimates.get(metric)
+        cells.append("" if score is None else _shown(score))
     return cells
 
 
@@ -188,3 +129,97 @@ def _shown(estimate: Estimate) -> str:
     if math.isnan(estimate.se):
         return f"{estimate.mean:.4f}"
     return f"{estimate.mean:.4f} ± {estimate.half_interval:.4f}"
+
+
+@dataclass(frozen=True)
+class _Readings:
+    """The errors of each reading, and the paper's, by series and method.
+
+    Parameters
+    ----------
+    paper : dict of str to float
+        By column, such as ``ETTh1 l2``.
+    ours : dict of str to dict of str to float
+        By the words of a reading, then by column.
+    """
+
+    paper: dict[str, float]
+    ours: dict[str, dict[str, float]]
+
+    @classmethod
+    def of(cls, settings: Sequence[ForecastSetting], metric: str) -> _Readings:
+        paper: dict[str, float] = {}
+        ours: dict[str, dict[str, float]] = {}
+        for setting in settings:
+            run, estimate = setting.run, setting.estimates.get(metric)
+            published = _in_paper(setting, metric)
+            if published is None or estimate is None:
+                continue
+            column = f"{run.dataset} {run.method.name}"
+            paper[column] = published.mean
+            # The loss of l2 is the squared error: one run stands for both criteria.
+            same = [replace(run, validation=criterion) for criterion in CRITERIA]
+            for each in same if isinstance(run.method, L2) else [run]:
+                words = ", ".join(each.reading.values())
+                ours.setdefault(words, {})[column] = estimate.mean
+        return cls(paper, ours)
+
+    @property
+    def columns(self) -> list[str]:
+        """Of each series l2 first, whatever the order of the records."""
+        pairs = product(SERIES, ("l2", "HL-Gauss"))
+        columns = (f"{series} {method}" for series, method in pairs)
+        return [column for column in columns if column in self.paper]
+
+    def distance(self, words: str) -> float:
+        """Return the mean over all columns of abs(log(ours / the paper's)).
+
+        Where a column is not run, it counts as 0: the result is a lower bound.
+        """
+        logs = (
+            abs(math.log(error / self.paper[column]))
+            for column, error in self.ours[words].items()
+        )
+        return math.fsum(logs) / len(self.paper)
+
+    def is_whole(self, words: str) -> bool:
+        """Return whether a reading has an error in every column."""
+        return len(self.ours[words]) == len(self.paper)
+
+    @property
+    def nearest_first(self) -> list[str]:
+        """The readings by their distance; those that are not whole come last."""
+        return sorted(
+            self.ours,
+            key=lambda words: (not self.is_whole(words), self.distance(words)),
+        )
+
+
+def readings(results: Results) -> list[PrintedTable]:
+    """Return the errors of each reading below the paper's, the nearest first."""
+    settings = settings_over_seeds(results.records, ForecastRun)
+    return [
+        _readings_table(results.title, settings, metric) for metric in FORECAST_ERRORS
+    ]
+
+
+def _readings_table(
+    title: str, settings: Sequence[ForecastSetting], metric: str
+) -> PrintedTable:
+    by_reading = _Readings.of(settings, metric)
+    paper = [f"{by_reading.paper[column]:.4f}" for column in by_reading.columns]
+    rows = [("the paper", *paper, "")] if by_reading.paper else []
+    for words in by_reading.nearest_first:
+        errors = by_reading.ours[words]
+        cells = (f"{errors[c]:.4f}" if c in errors else "" for c in by_reading.columns)
+        bound = "" if by_reading.is_whole(words) else "≥ "
+        rows.append((words, *cells, f"{bound}{100 * by_reading.distance(words):.1f} %"))
+    notes = [
+        f"Mean over {seeds_in_words(seed_counts(settings, [metric]))}, of standardised "
+        "OT.",
+        "Distance from the paper: the mean of |log(ours / the paper's)| over all "
+        "columns, at least (≥) where some are not run; the nearest reading is first.",
+        "The loss of l2 is the MSE: it is stopped alike by both.",
+    ]
+    header = ("reading", *by_reading.columns, "distance")
+    return PrintedTable(f"{title}: {metric}", header, rows, notes)

@@ -1,86 +1,22 @@
-"""Figures of what is measured without data sets' methods, and of the sines."""
+"""Figures of measurements, which train nothing: targets, biases, bound, theorems."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from histreg.report.figures import BLUE, GREY, ORANGE
+from histreg.report.colours import BLUE, GREY, ORANGE
 from histreg.report.panels import panels
+from histreg.report.results import Results
 from histreg.study.claims.theory import TOLERANCES
 from histreg.study.datasets import dataset
-from histreg.study.engine.runs import Record
 from histreg.study.measurements import Measurement
-from histreg.study.sines.curves import BestRate, best_rates
-from histreg.study.sines.runs import SineRun, sine
-
-FITS_SHOWN = {"l2": 1e-3, "HL-Gauss": 1e-2}  # learning rates, as in the paper
-STYLES = {"l2": (ORANGE, "--"), "HL-Gauss": (BLUE, "-")}
-WIDTHS = (0.8, 1.6, 2.6)  # of lines whose order matters, so that grey print tells
 
 
-def sines(records: Sequence[Record]) -> Figure:
-    """Return Figure 3: two fits, and errors over iterations for both parts.
-
-    Without a record of an offset, for the first.
-    """
-    best = best_rates(records)
-    parts = [(_frequency_part(best), "alpha", "frequency (beta 0)")]
-    if any(each.beta for each in best):
-        parts.append((_offset_part(best), "beta", "offset (alpha 10)"))
-    figure, (left, *others) = panels(1 + len(parts), 1 + len(parts), height=3.8)
-    _draw_fits(left, records)
-    for ax, (part, symbol, title) in zip(others, parts, strict=True):
-        values = sorted({getattr(each, symbol) for each in part})
-        for each in part:
-            color, line = STYLES[each.method]
-            width = WIDTHS[values.index(getattr(each, symbol)) % len(WIDTHS)]
-            label = f"{each.method}, {symbol} {getattr(each, symbol):g}"
-            ax.plot(
-                each.iterations, each.curve, color=color, ls=line, lw=width, label=label
-            )
-        ax.set(xlabel="iteration", ylabel="train MSE", ylim=(0, 0.6), title=title)
-        if part:
-            ax.legend(fontsize=7, frameon=False)
-    return figure
-
-
-def _draw_fits(ax: Axes, records: Sequence[Record]) -> None:
-    x, y = sine(10.0, 0.0)
-    ax.plot(x[:, 0], y, color="black", lw=1, label="target")
-    for record in records:
-        run = record.run
-        if not isinstance(run, SineRun) or "fit" not in record.outcome.curves:
-            continue
-        near = run.value_range[1] <= 1.5  # the narrow support, or none
-        rate = FITS_SHOWN.get(run.method.name)
-        is_shown = (run.alpha, run.beta, run.seed) == (10.0, 0.0, 0) and near
-        if is_shown and run.learning_rate == rate:
-            fit = record.outcome.curves["fit"]
-            grid = np.linspace(-np.pi, np.pi, len(fit))
-            color, line = STYLES[run.method.name]
-            ax.plot(grid, fit, color=color, ls=line, lw=1.4, label=run.method.name)
-    ax.set(xlabel="x", ylabel="y", title="fits after the last iteration")
-    ax.legend(fontsize=7, frameon=True, loc="upper right")
-
-
-def _frequency_part(best: Sequence[BestRate]) -> list[BestRate]:
-    return [e for e in best if e.beta == 0 and e.value_range[1] <= 1.5]
-
-
-def _offset_part(best: Sequence[BestRate]) -> list[BestRate]:
-    return [
-        e for e in best if e.alpha == 10 and (e.value_range[1] > 1.5 or not e.has_bins)
-    ]
-
-
-def label_bias(records: Sequence[Record]) -> Figure:
+def label_bias(results: Results) -> Figure:
     """Return Figures 5 and 16: label bias over sigma."""
-    figure, axes = panels(len(records), 2)
-    for ax, record in zip(axes, records, strict=True):
+    figure, axes = panels(len(results.records), 2)
+    for ax, record in zip(axes, results.records, strict=True):
         assert isinstance(record.run, Measurement)
         sigmas = record.outcome.curves["sigma_in_bins"]
         biases = record.outcome.curves["label bias"]
@@ -96,10 +32,10 @@ def label_bias(records: Sequence[Record]) -> Figure:
     return figure
 
 
-def targets(records: Sequence[Record]) -> Figure:
+def targets(results: Results) -> Figure:
     """Return Figure 14: densities of the targets."""
-    figure, axes = panels(len(records), 2)
-    for ax, record in zip(axes, records, strict=True):
+    figure, axes = panels(len(results.records), 2)
+    for ax, record in zip(axes, results.records, strict=True):
         assert isinstance(record.run, Measurement)
         curves = record.outcome.curves
         ax.stairs(
@@ -109,9 +45,10 @@ def targets(records: Sequence[Record]) -> Figure:
     return figure
 
 
-def bias(records: Sequence[Record]) -> Figure:
+def bias(results: Results) -> Figure:
     """Return Figure 13: the bias over place and sigma, and both means."""
-    curves, told = records[0].outcome.curves, records[0].outcome.metrics
+    outcome = results.records[0].outcome
+    curves, fits = outcome.curves, outcome.metrics
     figure = Figure(figsize=(12, 3.6), layout="constrained")
     left, middle, right = figure.subplots(1, 3)
     surface = np.array(curves["surface bias"])
@@ -135,7 +72,7 @@ def bias(records: Sequence[Record]) -> Figure:
     ):
         x, height = np.array(curves[key]), np.array(curves[f"{name} bias"])
         ax.plot(x, height, color=BLUE, lw=1.8, label="measured")
-        fit = told[f"{name} factor"] * np.exp(told[f"{name} exponent"] * x**2)
+        fit = fits[f"{name} factor"] * np.exp(fits[f"{name} exponent"] * x**2)
         shown = fit > 1e-17
         ax.plot(
             x[shown], fit[shown], color=ORANGE, ls="--", lw=1.2, label="A exp(B x²)"
@@ -147,9 +84,9 @@ def bias(records: Sequence[Record]) -> Figure:
     return figure
 
 
-def bound(records: Sequence[Record]) -> Figure:
+def bound(results: Results) -> Figure:
     """Return Figure 12: the squared difference and both bounds over epsilon."""
-    curves = records[0].outcome.curves
+    curves = results.records[0].outcome.curves
     figure = Figure(figsize=(5.2, 3.6), layout="constrained")
     ax = figure.subplots()
     for name, color, line in (
@@ -163,23 +100,23 @@ def bound(records: Sequence[Record]) -> Figure:
     return figure
 
 
-def theorems(records: Sequence[Record]) -> Figure:
+def theorems(results: Results) -> Figure:
     """Return how many powers of ten each statement is away from being violated."""
-    told = records[0].outcome.metrics
-    names = [name for name in TOLERANCES if name in told]
+    values = results.records[0].outcome.metrics
+    names = [name for name in TOLERANCES if name in values]
     figure = Figure(figsize=(9, 1 + 0.19 * len(names)), layout="constrained")
     ax = figure.subplots()
     ax.axvline(0, color="black", lw=1)
     for row, name in enumerate(names):
-        # Zero has no logarithm, and far from the line is far from the line.
-        margin = np.log10(max(told[name] / TOLERANCES[name], 1e-6))
+        # Zero has no logarithm; beyond 1e-6 the distance does not matter.
+        margin = np.log10(max(values[name] / TOLERANCES[name], 1e-6))
         color = BLUE if margin <= 0 else ORANGE
         ax.barh(row, margin, color=color, height=0.6)
         ax.plot(margin, row, "o", color=color, ms=3.5)  # a bar may be short
         ax.text(
             1.01,
             row,
-            f"{told[name]:.3g}",
+            f"{values[name]:.3g}",
             color=color,
             fontsize=7,
             va="center",

@@ -1,4 +1,4 @@
-"""The page of one model: how it does on a table, in pictures."""
+"""The page of one model: how well it predicts a table, in pictures."""
 
 from __future__ import annotations
 
@@ -14,8 +14,15 @@ from histreg import metrics
 from histreg._files import whole
 from histreg.distribution import Histogram
 from histreg.errors import InputError
-from histreg.report import figures
-from histreg.report.figures import Array
+from histreg.report.model_figures import (
+    Array,
+    draw_distribution,
+    draw_error_by_spread,
+    draw_pit,
+    draw_predictions,
+    draw_reliability,
+    picture,
+)
 from histreg.tabular.columns import described_kinds
 from histreg.tabular.evaluation import Scores, scores_of, shown_number
 
@@ -24,8 +31,8 @@ N_EXAMPLES = 6
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """What a model predicted for some rows, and what came."""
+class ModelPage:
+    """The contents of the page of a model: its predictions for a table, and scores."""
 
     target: str
     source: str
@@ -38,7 +45,7 @@ class Evidence:
     is_training_table: bool  # by its name
 
     @classmethod
-    def of(cls, model: Any, X: Any, y: Array, *, target: str, source: str) -> Evidence:
+    def of(cls, model: Any, X: Any, y: Array, *, target: str, source: str) -> ModelPage:
         """Collect the predictions of a `HistogramRegressor` with one target."""
         distribution = model.predict_dist(X)
         if not isinstance(distribution, Histogram):
@@ -72,46 +79,43 @@ class Evidence:
         )
 
 
-def write_page(evidence: Evidence, path: Path) -> None:
-    """Write the page: one file that needs no other, whole or absent."""
+def write_page(page: ModelPage, path: Path) -> None:
+    """Write the page as one self-contained file, complete or not at all."""
     template = resources.files("histreg.report") / "model_page.html"
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     html = environment.from_string(template.read_text(encoding="utf-8")).render(
-        evidence=evidence, pictures=_pictures(evidence), shown_number=shown_number
+        page=page, pictures=_pictures(page), shown_number=shown_number
     )
     with whole(path) as partial:
         partial.write_text(html, encoding="utf-8")
 
 
-def _pictures(evidence: Evidence) -> dict[str, str | list[str]]:
-    e = evidence
-    spread = e.distribution.stddev.numpy()
-    pit = metrics.pit(e.distribution, e.y).numpy()
+def _pictures(page: ModelPage) -> dict[str, str | list[str]]:
+    spread = page.distribution.stddev.numpy()
+    pit = metrics.pit(page.distribution, page.y).numpy()
     # Rows spread over the range of predictions, whatever their order in the table.
-    ranked = np.argsort(e.predicted, kind="stable")
+    ranked = np.argsort(page.predicted, kind="stable")
     places = np.linspace(0, len(ranked) - 1, min(N_EXAMPLES, len(ranked)))
     chosen = ranked[places.round().astype(int)]
     return {
-        "predictions": figures.picture(
-            lambda ax: figures.draw_predictions(ax, e.predicted, e.y, target=e.target)
+        "predictions": picture(
+            lambda ax: draw_predictions(ax, page.predicted, page.y, target=page.target)
         ),
-        "distributions": [_example(e, int(row)) for row in chosen],
-        "pit": figures.picture(lambda ax: figures.draw_pit(ax, pit)),
-        "reliability": figures.picture(
-            lambda ax: figures.draw_reliability(ax, LEVELS, e.coverage)
-        ),
-        "error_by_spread": figures.picture(
-            lambda ax: figures.draw_error_by_spread(
-                ax, spread, e.predicted - e.y, target=e.target
+        "distributions": [_example(page, int(row)) for row in chosen],
+        "pit": picture(lambda ax: draw_pit(ax, pit)),
+        "reliability": picture(lambda ax: draw_reliability(ax, LEVELS, page.coverage)),
+        "error_by_spread": picture(
+            lambda ax: draw_error_by_spread(
+                ax, spread, page.predicted - page.y, target=page.target
             )
         ),
     }
 
 
-def _example(e: Evidence, row: int) -> str:
-    return figures.picture(
-        lambda ax: figures.draw_distribution(
-            ax, e.distribution[row], float(e.y[row]), target=e.target
+def _example(page: ModelPage, row: int) -> str:
+    return picture(
+        lambda ax: draw_distribution(
+            ax, page.distribution[row], float(page.y[row]), target=page.target
         ),
         height=2.6,
     )

@@ -1,9 +1,9 @@
-"""Panels: drawings side by side, and what they have in common."""
+"""Panels: axes side by side, with what they have in common."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,16 +14,11 @@ from matplotlib.figure import Figure
 from matplotlib.textpath import TextPath
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import Bbox
+from numpy.typing import NDArray
 
 from histreg.errors import InputError
-from histreg.report.figures import BLUE, ORANGE
-from histreg.study.analysis.statistics import Setting
+from histreg.study.analysis.statistics import TableSetting
 
-GREEN, PURPLE, BLACK = "#3d8c40", "#8b3fa8", "#000000"
-LOOKS = ((BLUE, "o"), (ORANGE, "s"), (GREEN, "^"), (PURPLE, "D"), (BLACK, "v"))
-"""A colour and, for those who see none or print in grey, a mark."""
-LOOK_OF = {"HL-Gauss": LOOKS[0], "l2": LOOKS[1], "HL-OneBin": LOOKS[2], "l1": LOOKS[3]}
-"""Of the losses that figures have in common, so that they look alike in all."""
 NAME_SIZE = 7.0  # points
 PLACES = ((1, 0), (-1, 0), (1, -1), (-1, 1), (0, 1), (0, -1), (1, 1), (-1, -1))
 """Of a name beside its dot, across and up, the best first."""
@@ -34,7 +29,7 @@ TOO_WIDE = 8.0  # ratio of errors beyond which an axis is logarithmic
 def panels(
     n: int, n_columns: int, *, width: float = 4.0, height: float = 2.8
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure with room for n drawings, so many a row."""
+    """Return a figure with n axes, `n_columns` in a row."""
     n_rows = -(-n // n_columns)
     figure = Figure(figsize=(width * n_columns, height * n_rows), layout="constrained")
     axes = list(figure.subplots(n_rows, n_columns, squeeze=False).flat)
@@ -44,34 +39,25 @@ def panels(
 
 
 def add_legend(figure: Figure) -> None:
-    """Say below all drawings, once, what their lines and marks are."""
-    found: dict[str, Any] = {}
+    """Add one legend, below all axes, for their lines and marks."""
+    entries: dict[str, Any] = {}
     for ax in figure.axes:
         handles, labels = ax.get_legend_handles_labels()
-        found = dict(zip(labels, handles, strict=True)) | found
-    if not found:
+        entries = dict(zip(labels, handles, strict=True)) | entries
+    if not entries:
         return
-    inches = 0.6 + 0.065 * max(map(len, found))  # of a column
+    inches = 0.6 + 0.065 * max(map(len, entries))  # of a column
     n_columns = max(1, int(figure.get_figwidth() / inches))
-    n_rows = -(-len(found) // n_columns)
+    n_rows = -(-len(entries) // n_columns)
     figure.set_figheight(figure.get_figheight() + 0.2 * n_rows)
     figure.legend(
-        list(found.values()),
-        list(found),
+        list(entries.values()),
+        list(entries),
         loc="outside lower center",
         ncols=n_columns,
         fontsize=8,
         frameon=False,
     )
-
-
-def looks_of(names: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Return colours and marks of losses, different ones for those of a figure."""
-    each = list(dict.fromkeys(names))
-    known = {name: LOOK_OF[name] for name in each if name in LOOK_OF}
-    free = [look for look in LOOKS if look not in known.values()] or LOOKS
-    others = (name for name in each if name not in LOOK_OF)
-    return known | dict(zip(others, itertools.cycle(free), strict=False))
 
 
 def set_log(axis: XAxis | YAxis) -> None:
@@ -92,59 +78,74 @@ def name_points(
 ) -> None:
     """Write names beside dots, each where it hides no dot and no name before it.
 
-    Where all places beside a dot are taken, the name stands further off, with a line to
-    it. To be called when the layout is done, since names have the size of letters.
+    Where all places beside a dot are taken, the name stands further away, with a line
+    to the dot. Call it after the layout is done: the size of a name is in points.
 
     Parameters
     ----------
     ax : Axes
     points : sequence of names and dots
     others : sequence of dots
-        That have no name, and are not to be hidden either.
+        That have no name, and must not be hidden either.
     """
     pixels = ax.figure.dpi / 72  # of a point
-    at = [ax.transData.transform(point) for _, point in points]
-    frame = ax.get_window_extent()
+    dots = [ax.transData.transform(point) for _, point in points]
     taken = [
-        Bbox.from_extents(*(place - room * pixels), *(place + room * pixels))
-        for room, places in ((3, at), (2, map(ax.transData.transform, others)))
-        for place in places
+        Bbox.from_extents(*(dot - room * pixels), *(dot + room * pixels))
+        for room, group in ((3, dots), (2, map(ax.transData.transform, others)))
+        for dot in group
     ]
     halo = patheffects.withStroke(linewidth=2, foreground="white")
-    for (name, point), place in zip(points, at, strict=True):
-        width = TextPath((0, 0), name, size=NAME_SIZE).get_extents().width + 2
-        height = 1.1 * NAME_SIZE
-        boxes = []
-        for off, (across, up) in itertools.product(DISTANCES, PLACES):
-            # From the dot to the middle of the name, in points.
-            middle = np.array([across * (off + width / 2), up * (off + height / 2)])
-            corner = middle - (width / 2, height / 2)
-            left, low = place + pixels * corner
-            box = Bbox.from_bounds(left, low, pixels * width, pixels * height)
-            boxes.append((box, corner, off))
-        free = (
-            each
-            for each in boxes
-            if frame.contains(*each[0].min)
-            and frame.contains(*each[0].max)
-            and not any(each[0].overlaps(other) for other in taken)
-        )
-        box, corner, off = next(free, boxes[0])
+    for (name, point), dot in zip(points, dots, strict=True):
+        box, corner, distance = _free_place(ax, name, dot, taken)
         taken.append(box)
+        is_far = distance > DISTANCES[0]
         ax.annotate(
             name,
             point,
-            tuple(corner),
+            corner,
             textcoords="offset points",
             fontsize=NAME_SIZE,
             va="bottom",
             path_effects=[halo],
-            arrowprops={"arrowstyle": "-", "lw": 0.5} if off > DISTANCES[0] else None,
+            arrowprops={"arrowstyle": "-", "lw": 0.5} if is_far else None,
         )
 
 
-def datasets_of(settings: Sequence[Setting]) -> list[str]:
-    """Return the data sets, of which there must be one."""
+def _free_place(
+    ax: Axes, name: str, dot: NDArray[np.float64], taken: Sequence[Bbox]
+) -> tuple[Bbox, tuple[float, float], int]:
+    """Return the first place for a name that is free, or the best one if none is.
+
+    The box that the name takes, in pixels, the offset of its lower left corner from the
+    dot, and its distance from the dot, both in points.
+    """
+    pixels = ax.figure.dpi / 72
+    frame = ax.get_window_extent()
+    width = TextPath((0, 0), name, size=NAME_SIZE).get_extents().width + 2
+    height = 1.1 * NAME_SIZE
+    places = []
+    for distance, (across, up) in itertools.product(DISTANCES, PLACES):
+        # From the dot to the middle of the name, in points.
+        middle = np.array(
+            [across * (distance + width / 2), up * (distance + height / 2)]
+        )
+        corner = middle - (width / 2, height / 2)
+        left, low = dot + pixels * corner
+        box = Bbox.from_bounds(left, low, pixels * width, pixels * height)
+        places.append((box, tuple(corner), distance))
+    free = (
+        place
+        for place in places
+        if frame.contains(*place[0].min)
+        and frame.contains(*place[0].max)
+        and not any(place[0].overlaps(other) for other in taken)
+    )
+    return next(free, places[0])
+
+
+def datasets_of(settings: Sequence[TableSetting]) -> list[str]:
+    """Return the names of the data sets; without any the figure is refused."""
     names = list(dict.fromkeys(each.dataset for each in settings))
     if not names:
         raise InputError("a figure of errors must have finite runs, got none yet")

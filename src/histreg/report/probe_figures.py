@@ -2,41 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from histreg.errors import InputError
-from histreg.report.figures import BLUE, GREY, ORANGE
-from histreg.report.panels import (
-    PURPLE,
-    add_legend,
-    datasets_of,
-    looks_of,
-    panels,
-    set_log,
-)
-from histreg.study.analysis.statistics import Setting, settings_of
+from histreg.report.colours import BLUE, GREY, ORANGE, PURPLE, looks_of
+from histreg.report.panels import add_legend, datasets_of, panels, set_log
+from histreg.report.results import Results
+from histreg.study.analysis.statistics import TableSetting, settings_of
 from histreg.study.datasets import dataset
 from histreg.study.engine.runs import Record
 from histreg.study.methods.histograms import HistogramLossMethod
 from histreg.study.tabular.curves import steepness
 from histreg.study.tabular.runs import TabularRun
 
-STYLES = {"HL-Gauss": "-", "l2": "--", "HL-OneBin": ":"}  # so that grey print tells
+STYLES = {"HL-Gauss": "-", "l2": "--", "HL-OneBin": ":"}  # differ in grey print too
 NORM = "gradient norm / excess loss"
-SENSITIVITY = "test sensitivity, in units of y"
+SENSITIVITY_LABEL = "test sensitivity, in units of y"
 MOMENTS = ((GREY, ":"), (PURPLE, "-."), (ORANGE, "--"), (BLUE, "-"))
 """Colours and lines of histograms from the first epoch to the last."""
+PROBED = "test snapshots"
 CURVES = ("train MAE", "train RMSE", NORM)
 
 
-def training(records: Sequence[Record]) -> Figure:
+def training(results: Results) -> Figure:
     """Return Figures 8 and 21: errors and normalised gradients over epochs."""
-    settings = [each for each in settings_of(records) if each.estimates]
+    settings = [each for each in settings_of(results.records) if each.estimates]
     looks = looks_of(each.method.name for each in settings)
     wanted = [(name, curve) for name in datasets_of(settings) for curve in CURVES]
     figure, axes = panels(len(wanted), len(CURVES))
@@ -51,7 +44,7 @@ def training(records: Sequence[Record]) -> Figure:
     return figure
 
 
-def _draw_curve(ax: Axes, setting: Setting, curve: str, color: str) -> None:
+def _draw_curve(ax: Axes, setting: TableSetting, curve: str, color: str) -> None:
     """Draw the mean over seeds in a band from the lowest to the highest."""
     epochs = setting.finite[0].outcome.curves["epoch"]
     seeds = np.array(
@@ -76,9 +69,9 @@ def _curve(record: Record, name: str) -> NDArray[np.float64]:
     return np.array(record.outcome.curves[name])
 
 
-def sensitivity(records: Sequence[Record]) -> Figure:
+def sensitivity(results: Results) -> Figure:
     """Return Figures 10 (right) and 24: errors over sensitivity, a mark for a run."""
-    settings = [each for each in settings_of(records) if each.estimates]
+    settings = [each for each in settings_of(results.records) if each.estimates]
     metrics = ("test MAE", "test RMSE")
     looks = looks_of(each.method.name for each in settings)
     wanted = [(name, metric) for name in datasets_of(settings) for metric in metrics]
@@ -97,27 +90,27 @@ def sensitivity(records: Sequence[Record]) -> Figure:
                 lw=0,
                 label=each.method.label,
             )
-        ax.set(title=dataset(name).title, xlabel=SENSITIVITY, ylabel=metric)
+        ax.set(title=dataset(name).title, xlabel=SENSITIVITY_LABEL, ylabel=metric)
     add_legend(figure)
     return figure
 
 
-def snapshots(records: Sequence[Record]) -> Figure:
-    """Return the histograms predicted for some rows, of a few epochs each."""
-    found = [each for each in records if "test snapshots" in each.outcome.curves]
-    if not found:
+def snapshots(results: Results) -> Figure:
+    """Return the histograms predicted for some rows at a few epochs."""
+    record = next((r for r in results.records if PROBED in r.outcome.curves), None)
+    if record is None:
         raise InputError("a figure of histograms must have finite runs, got none yet")
-    run, curves = found[0].run, found[0].outcome.curves
+    run, curves = record.run, record.outcome.curves
     assert isinstance(run, TabularRun)
     assert isinstance(run.method, HistogramLossMethod)
     borders = run.method.bins(*dataset(run.dataset).y_range).borders.numpy()
     spread = np.linspace(0, len(curves["epoch"]) - 1, len(MOMENTS))
     moments = np.unique(spread.round().astype(int))
-    rows = curves["test snapshots"][0]
+    rows = curves[PROBED][0]
     figure, axes = panels(len(rows), min(3, len(rows)))
     for i, (ax, row) in enumerate(zip(axes, rows, strict=True)):
         for at, (color, style) in zip(moments, MOMENTS[-len(moments) :], strict=True):
-            probs = curves["test snapshots"][at][i]["probs"]
+            probs = curves[PROBED][at][i]["probs"]
             epoch = curves["epoch"][at]
             label = f"epoch {epoch:g}"
             ax.stairs(probs, borders, color=color, ls=style, lw=1.3, label=label)

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
-from histreg.report.error_tables import seeds_of
-from histreg.report.printed import PrintedTable
-from histreg.study.analysis.statistics import Estimate, ShapeSetting
-from histreg.study.catalogue import EXPERIMENTS, HEAVY, LIGHT
+from histreg.report.error_tables import seed_counts, seeds_in_words
+from histreg.report.printed_table import PrintedTable
+from histreg.report.results import Results
+from histreg.study.analysis.shape_scores import CRPS, ShapeScores
+from histreg.study.analysis.statistics import Estimate
+from histreg.study.claims import Verdict
+from histreg.study.claims.promises import promises_of
 from histreg.study.datasets import source
-from histreg.study.engine.runs import Record
-from histreg.study.shapes.scores import (
-    COMPARED,
-    CRPS,
-    UNIFORM,
-    ShapeScores,
-    promises_of,
-)
+from histreg.study.shapes.tables import COMPARED_METRICS, HEAVY, LIGHT, UNIFORM_BINS
 
 MEANS = {"heavy": HEAVY, "light": LIGHT}
 SCORES = {
@@ -31,54 +26,54 @@ SCORES = {
     "fit seconds": ".1f",
 }
 """Of each table, and how many digits."""
-VERDICTS = {True: "kept", False: "missed", None: "not run"}
+OUTCOMES = {
+    Verdict.CONFIRMED: "kept",
+    Verdict.REFUTED: "missed",
+    Verdict.NOT_RUN: "not run",
+}
 
 
-def shapes(records: Sequence[Record], metrics: Sequence[str]) -> list[PrintedTable]:  # noqa: ARG001
+def shapes(results: Results) -> list[PrintedTable]:
     """Return ratios of CRPS and errors, what was promised, and the scores by table.
 
-    Without uniform bins only the scores: the rest is in ratio to those bins.
+    Without uniform bins only the scores: everything else is relative to those bins.
     """
-    scores = ShapeScores.of(records)
+    scores = ShapeScores.of(results.records)
     if not scores.settings:
         return []
-    compared = COMPARED if UNIFORM in scores.predictors else ()
+    compared = COMPARED_METRICS if UNIFORM_BINS in scores.predictors else ()
     return [
-        *(_ratios(scores, each) for each in compared),
-        *([_promises(scores)] if compared else []),
-        *(_scores(each, scores.of_table(each)) for each in scores.tables),
+        *(_ratios(results.title, scores, metric) for metric in compared),
+        *([_promises(results.title, scores)] if compared else []),
+        *(_scores(results.title, scores, table) for table in scores.tables),
     ]
 
 
-def _ratios(scores: ShapeScores, metric: str) -> PrintedTable:
+def _ratios(title: str, scores: ShapeScores, metric: str) -> PrintedTable:
     columns = (*scores.tables, *(f"mean, {kind}" for kind in MEANS))
-    found = {
-        each: [
-            *(scores.ratio(name, each, metric) for name in scores.tables),
-            *(scores.mean_ratio(names, each, metric) for names in MEANS.values()),
+    ratios = {
+        predictor: [
+            *(scores.ratio(name, predictor, metric) for name in scores.tables),
+            *(scores.mean_ratio(names, predictor, metric) for names in MEANS.values()),
         ]
-        for each in scores.predictors
+        for predictor in scores.predictors
     }
     lowest = [
         min((ratio for ratio in column if not math.isnan(ratio)), default=math.nan)
-        for column in zip(*found.values(), strict=True)
+        for column in zip(*ratios.values(), strict=True)
     ]
     rows = [
-        (each, *(_ratio(x, low) for x, low in zip(row, lowest, strict=True)))
-        for each, row in found.items()
+        (predictor, *(_ratio(x, low) for x, low in zip(row, lowest, strict=True)))
+        for predictor, row in ratios.items()
     ]
     notes = [
-        f"{metric} over that of {UNIFORM}, seed by seed, the geometric mean over "
-        f"{seeds_of(_counts(scores, metric))}; below 1 is better, and * the lowest. "
-        "Means over tables are geometric too, of those with a heavy tail and of those "
-        "without; there are none as long as one is missing.",
+        f"{metric} over that of {UNIFORM_BINS}, seed by seed, the geometric mean over "
+        f"{seeds_in_words(seed_counts(scores.settings, [metric]))}; below 1 is better, "
+        "and * the lowest. Means over tables are geometric too, of those with a heavy "
+        "tail and of those without; there are none as long as one is missing.",
     ]
-    title = f"{EXPERIMENTS['shapes'].title}: {metric} over that of {UNIFORM}"
+    title = f"{title}: {metric} over that of {UNIFORM_BINS}"
     return PrintedTable(title, ("predictor", *columns), rows, notes)
-
-
-def _counts(scores: ShapeScores, metric: str) -> set[int]:
-    return {e.estimates[metric].n for e in scores.settings if metric in e.estimates}
 
 
 def _ratio(ratio: float, lowest: float) -> str:
@@ -87,11 +82,12 @@ def _ratio(ratio: float, lowest: float) -> str:
     return f"{ratio:.3f}" + ("*" if ratio == lowest else "")
 
 
-def _promises(scores: ShapeScores) -> PrintedTable:
+def _promises(title: str, scores: ShapeScores) -> PrintedTable:
     rows = [
-        (each.text, each.told, VERDICTS[each.is_kept]) for each in promises_of(scores)
+        (promise.part, promise.numbers, OUTCOMES[promise.verdict])
+        for promise in promises_of(scores)
     ]
-    title = f"{EXPERIMENTS['shapes'].title}: what auto bins were to reach"
+    title = f"{title}: what auto bins were to reach"
     notes = [
         "Set before any of it was run, but for the MAE of the median and for four "
         "networks: of skewed targets the median has the least MAE, and a right mean "
@@ -102,7 +98,8 @@ def _promises(scores: ShapeScores) -> PrintedTable:
     return PrintedTable(title, ("promise", "outcome", "verdict"), rows, notes, 2)
 
 
-def _scores(table: str, settings: Sequence[ShapeSetting]) -> PrintedTable:
+def _scores(title: str, scores: ShapeScores, table: str) -> PrintedTable:
+    settings = scores.of_table(table)
     rows = [
         (
             each.label,
@@ -110,13 +107,13 @@ def _scores(table: str, settings: Sequence[ShapeSetting]) -> PrintedTable:
         )
         for each in settings
     ]
-    counts = {e.estimates[CRPS].n for e in settings if CRPS in e.estimates}
+    counts = seed_counts(settings, [CRPS])
     notes = [
-        f"Mean over {seeds_of(counts)}, each of another eighth of the rows to test on, "
-        "± its standard error. Above 0.95: the share of y above the upper end of the "
-        "90 % interval, to be 0.05. Fit seconds: of one core.",
+        f"Mean over {seeds_in_words(counts)}, each of another eighth of the rows to "
+        "test on, ± its standard error. Above 0.95: the share of y above the upper end "
+        "of the 90 % interval, to be 0.05. Fit seconds: of one core.",
     ]
-    title = f"{EXPERIMENTS['shapes'].title}: {source(table).title}"
+    title = f"{title}: {source(table).title}"
     header = ("predictor", *(name.removeprefix("test ") for name in SCORES))
     return PrintedTable(title, header, rows, notes)
 
@@ -124,7 +121,7 @@ def _scores(table: str, settings: Sequence[ShapeSetting]) -> PrintedTable:
 def _score(estimate: Estimate | None, form: str) -> str:
     if estimate is None:
         return ""
-    told = f"{estimate.mean:{form}}"
+    mean = f"{estimate.mean:{form}}"
     if math.isnan(estimate.se) or form == ".1f":
-        return told
-    return f"{told} ± {estimate.se:.2g}"
+        return mean
+    return f"{mean} ± {estimate.se:.2g}"

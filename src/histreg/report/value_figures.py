@@ -9,27 +9,28 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import StrMethodFormatter
 
 from histreg.errors import InputError
-from histreg.report.figures import BLUE, GREY, ORANGE
-from histreg.report.panels import BLACK, add_legend, name_points, panels, set_log
+from histreg.report.colours import BLACK, BLUE, GREY, ORANGE
+from histreg.report.panels import add_legend, name_points, panels, set_log
+from histreg.report.results import Results
 from histreg.report.value_tables import ERRORS, in_paper
 from histreg.study.analysis.ratios import (
     ValuePair,
-    ratios_of,
+    geometric_mean,
+    log_ratios_of,
     slope_through_origin,
     value_pairs,
 )
-from histreg.study.engine.runs import Record
 from histreg.study.measurements import Measurement
 
 TINT = "#a3c7de"
 ROOM = 2.0  # beside the least and the largest error, as a factor: for names
 
 
-def replays(records: Sequence[Record]) -> Figure:
+def replays(results: Results) -> Figure:
     """Return the episodes along the file of each game, those of the test darker."""
     shown = {
         each.run.dataset: each.outcome
-        for each in records
+        for each in results.records
         if isinstance(each.run, Measurement)
     }
     size = (9.0, 0.9 + 0.28 * len(shown))
@@ -64,12 +65,12 @@ def replays(records: Sequence[Record]) -> Figure:
     return figure
 
 
-def values(records: Sequence[Record]) -> Figure:
+def values(results: Results) -> Figure:
     """Return the errors of HL-Gauss against those of l2, a dot a game (Figure 11).
 
     And, of games that the paper has, our log ratios against its own.
     """
-    pairs = value_pairs(records)
+    pairs = value_pairs(results.records)
     if not pairs:
         raise InputError(
             "a figure of values must have a game with both losses, got none yet"
@@ -102,7 +103,8 @@ def _draw_errors(ax: Axes, pairs: Sequence[ValuePair], metric: str) -> None:
     x, y = zip(*(each.mean_errors(metric) for each in pairs), strict=True)
     of_l2, of_hl = zip(*_seeds(pairs, metric), strict=True)
     low, high = min(*of_l2, *of_hl) / ROOM, max(*of_l2, *of_hl) * ROOM
-    ratio = ratios_of(pairs, metric).geometric_mean
+    logs = log_ratios_of(pairs, metric)
+    ratio = geometric_mean(logs)
     slope = slope_through_origin(x, y).mean
     for factor, colour, dashes, said in (
         (1.0, BLACK, "-", "both alike"),
@@ -117,9 +119,8 @@ def _draw_errors(ax: Axes, pairs: Sequence[ValuePair], metric: str) -> None:
     set_log(ax.xaxis)
     set_log(ax.yaxis)
     ax.set(xlabel=f"l2, {metric}", ylabel=f"HL-Gauss, {metric}")
-    n_lower = ratios_of(pairs, metric).n_lower
     ax.set_title(
-        f"{metric}: HL-Gauss lower in {n_lower} of {len(pairs)}\n"
+        f"{metric}: HL-Gauss lower in {logs.n_lower} of {len(pairs)}\n"
         f"ratio {ratio:.3f}, slope {slope:.3f}",
         fontsize=9,
     )

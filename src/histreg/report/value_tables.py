@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from histreg.report.error_tables import Tables, seeds_of
-from histreg.report.printed import PrintedTable
+from histreg.report.error_tables import seeds_in_words
+from histreg.report.printed_table import PrintedTable
+from histreg.report.results import Results
+from histreg.study.analysis.comparisons import Comparison
 from histreg.study.analysis.paper import published_log_ratios
 from histreg.study.analysis.ratios import (
-    Ratios,
     ValuePair,
-    ratios_of,
+    distance_from_all,
+    geometric_interval,
+    geometric_mean,
+    log_ratios_of,
+    median_ratio,
     slope_through_origin,
     value_pairs,
 )
-from histreg.study.analysis.statistics import value_settings
-from histreg.study.catalogue import EXPERIMENTS
+from histreg.study.analysis.statistics import settings_over_seeds
+from histreg.study.atari.runs import ValueRun
 from histreg.study.engine.runs import Record
 from histreg.study.measurements import Measurement
 
@@ -25,52 +30,23 @@ NAIVE = ("test MAE of the median", "test RMSE of the mean")
 """Of what learns nothing but the median, or the mean, of the training returns."""
 
 
-def values(name: str) -> Tables:
-    """Return the tables of an experiment: game by game, and over games (Figure 11)."""
-
-    def tables(
-        records: Sequence[Record],
-        metrics: Sequence[str],  # noqa: ARG001
-    ) -> list[PrintedTable]:
-        if not value_settings(records):
-            return []
-        pairs, title = value_pairs(records), EXPERIMENTS[name].title
-        games = _by_game(title, pairs, _alone(records, pairs))
-        return [games, _over_games(title, pairs)] if pairs else [games]
-
-    return tables
+def values(results: Results) -> list[PrintedTable]:
+    """Return both losses game by game, and over games (Figure 11)."""
+    records = results.records
+    if not settings_over_seeds(records, ValueRun):
+        return []
+    pairs, title = value_pairs(records), results.title
+    games = _by_game(title, pairs, _alone(records, pairs))
+    return [games, _over_games(title, pairs)] if pairs else [games]
 
 
-def replays(records: Sequence[Record], metrics: Sequence[str]) -> list[PrintedTable]:  # noqa: ARG001
+def replays(results: Results) -> list[PrintedTable]:
     """Return how each game kept step with its file, and what it has to learn from."""
-    rows = []
-    for record in records:
-        if not isinstance(record.run, Measurement):
-            continue
-        told = record.outcome.metrics
-        score = told.get("mean score")
-        in_step = told["resets after the end"] + told["resets at the time limit"]
-        rows.append(
-            (
-                record.run.dataset,
-                f"{told['frames']:,.0f}",
-                f"{in_step:.0f} of {told['episodes'] - 1:.0f}",
-                f"{told['resets at the time limit']:.0f}",
-                "" if score is None else f"{score:,.6g}",
-                f"{100 * told['rewarded share']:.2f} %",
-                f"{told['least return']:.4g}",
-                f"{told['mean return']:.4g}",
-                f"{told['largest return']:.4g}",
-                f"{told['test episodes']:.0f} of {told['episodes']:.0f}",
-                f"{told['test states']:,.0f}",
-                f"{told['train states']:,.0f}",
-            )
-        )
-    header = (
-        *("game", "frames", "in step", "time limit", "mean score", "rewarded"),
-        *("least return", "mean return", "largest return"),
-        *("test episodes", "test states", "train states"),
-    )
+    outcomes = {
+        record.run.dataset: record.outcome.metrics
+        for record in results.records
+        if isinstance(record.run, Measurement)
+    }
     notes = [
         "In step: resets of the file, after the first, that came one action after the "
         "end of the replayed game, or at the time limit. A game with any other is "
@@ -79,7 +55,39 @@ def replays(records: Sequence[Record], metrics: Sequence[str]) -> list[PrintedTa
         "reward. Returns are discounted by 0.98 a frame, the reward on arriving "
         "included, over all states.",
     ]
-    return [PrintedTable(EXPERIMENTS["replays"].title, header, rows, notes)]
+    return [PrintedTable.of(results.title, outcomes.items(), REPLAY_COLUMNS, notes)]
+
+
+def _in_step(facts: Mapping[str, float]) -> str:
+    n = facts["resets after the end"] + facts["resets at the time limit"]
+    return f"{n:.0f} of {facts['episodes'] - 1:.0f}"
+
+
+def _score(facts: Mapping[str, float]) -> str:
+    return f"{facts['mean score']:,.6g}" if "mean score" in facts else ""
+
+
+Replay = tuple[str, Mapping[str, float]]
+"""A game, and what was counted in its replay."""
+REPLAY_COLUMNS: tuple[tuple[str, Callable[[Replay], str]], ...] = (
+    ("game", lambda replay: replay[0]),
+    ("frames", lambda replay: f"{replay[1]['frames']:,.0f}"),
+    ("in step", lambda replay: _in_step(replay[1])),
+    ("time limit", lambda replay: f"{replay[1]['resets at the time limit']:.0f}"),
+    ("mean score", lambda replay: _score(replay[1])),
+    ("rewarded", lambda replay: f"{100 * replay[1]['rewarded share']:.2f} %"),
+    ("least return", lambda replay: f"{replay[1]['least return']:.4g}"),
+    ("mean return", lambda replay: f"{replay[1]['mean return']:.4g}"),
+    ("largest return", lambda replay: f"{replay[1]['largest return']:.4g}"),
+    (
+        "test episodes",
+        lambda replay: (
+            f"{replay[1]['test episodes']:.0f} of {replay[1]['episodes']:.0f}"
+        ),
+    ),
+    ("test states", lambda replay: f"{replay[1]['test states']:,.0f}"),
+    ("train states", lambda replay: f"{replay[1]['train states']:,.0f}"),
+)
 
 
 def in_paper(pair: ValuePair) -> float | None:
@@ -89,8 +97,10 @@ def in_paper(pair: ValuePair) -> float | None:
 
 def _alone(records: Sequence[Record], pairs: Sequence[ValuePair]) -> list[str]:
     """Return the games that have records, but no seed with both losses."""
-    there = dict.fromkeys(each.run.dataset for each in value_settings(records))
-    return [name for name in there if name not in {each.game for each in pairs}]
+    settings = settings_over_seeds(records, ValueRun)
+    paired = {pair.game for pair in pairs}
+    games = dict.fromkeys(setting.dataset for setting in settings)
+    return [game for game in games if game not in paired]
 
 
 def _by_game(
@@ -108,8 +118,8 @@ def _by_game(
     ]
     notes = [
         "Errors on all test states, of returns scaled to [0, 1]; means over "
-        f"{seeds_of(counts)}. Log ratio: the mean over seeds of log(HL-Gauss / l2), "
-        "below 0 where HL-Gauss has the lower error.",
+        f"{seeds_in_words(counts)}. Log ratio: the mean over seeds of "
+        "log(HL-Gauss / l2), below 0 where HL-Gauss has the lower error.",
         "Median and mean: the errors of what learns nothing but the median, or the "
         "mean, of the training returns.",
     ]
@@ -124,12 +134,13 @@ def _by_game(
 
 def _label(pair: ValuePair, most: int) -> str:
     """Return the game, and what went wrong or is not there yet."""
-    told = [pair.label]
-    for name, each in (("l2", pair.l2), ("HL-Gauss", pair.hl)):
-        told += [f"{name} {each.n_diverged} diverged"] if each.n_diverged else []
+    parts = [pair.label]
+    for name, setting in (("l2", pair.l2), ("HL-Gauss", pair.hl)):
+        n_diverged = setting.n_diverged
+        parts += [f"{name} {n_diverged} diverged"] if n_diverged else []
     n = len(pair.errors(ERRORS[0]))
-    told += [seeds_of({n})] if n < most else []
-    return ", ".join(told)
+    parts += [seeds_in_words({n})] if n < most else []
+    return ", ".join(parts)
 
 
 def _cells(pair: ValuePair, *, has_paper: bool) -> list[str]:
@@ -146,17 +157,17 @@ def _cells(pair: ValuePair, *, has_paper: bool) -> list[str]:
 
 
 def _over_games(title: str, pairs: Sequence[ValuePair]) -> PrintedTable:
-    columns = {metric: ratios_of(pairs, metric) for metric in ERRORS}
+    columns = {metric: log_ratios_of(pairs, metric) for metric in ERRORS}
     slopes = [_slope(pairs, metric) for metric in ERRORS]
     notes = [
         "Ratio: HL-Gauss over l2. Tests are of the log ratios of games, against 0; "
         "one-sided is of a mean below it. The slope is that of HL-Gauss against l2 by "
         "least squares, with its 95 % interval, which the largest errors decide.",
     ]
-    told = {each.game: ratio for each in pairs if (ratio := in_paper(each)) is not None}
-    if told:
-        every = Ratios(tuple(published_log_ratios().values()))
-        same = Ratios(tuple(told.values()))
+    ratios = [ratio for pair in pairs if (ratio := in_paper(pair)) is not None]
+    if ratios:
+        every = Comparison(tuple(published_log_ratios().values()))
+        same = Comparison(tuple(ratios))
         columns["paper, MAE"] = every
         slopes.append("")
         if same.n < every.n:
@@ -164,8 +175,8 @@ def _over_games(title: str, pairs: Sequence[ValuePair]) -> PrintedTable:
             slopes.append("")
             notes.append(
                 f"Of the paper's {every.n} games, these {same.n} have a mean log ratio "
-                f"{same.apart_as_drawn(every):+.1f} standard deviations from that of "
-                "all, as it varies when as many are drawn by chance."
+                f"{distance_from_all(same, every):+.1f} standard deviations from that "
+                "of all, as it varies when as many are drawn by chance."
             )
         notes.append(
             "Of RMSE the paper has no ratios, but p 0.0294, which seems to be "
@@ -181,9 +192,9 @@ def _over_games(title: str, pairs: Sequence[ValuePair]) -> PrintedTable:
 
 def _slope(pairs: Sequence[ValuePair], metric: str) -> str:
     x, y = zip(*(each.mean_errors(metric) for each in pairs), strict=True)
-    found = slope_through_origin(x, y)
-    told = f"{found.mean:.3f}"
-    return told if math.isnan(found.se) else f"{told} ± {found.half_interval:.3f}"
+    slope = slope_through_origin(x, y)
+    mean = f"{slope.mean:.3f}"
+    return mean if math.isnan(slope.se) else f"{mean} ± {slope.half_interval:.3f}"
 
 
 def _interval(ends: tuple[float, float], form: str) -> str:
@@ -195,18 +206,18 @@ def _p(value: float) -> str:
     return "" if math.isnan(value) else f"{value:.2g}"
 
 
-STATISTICS: dict[str, Callable[[Ratios], str]] = {
-    "games": lambda each: str(each.n),
-    "HL-Gauss lower in": lambda each: str(each.n_lower),
-    "mean log ratio": lambda each: f"{each.estimate.mean:+.3f}",
-    "95 % interval": lambda each: _interval(each.interval, "+.3f"),
-    "t": lambda each: "" if math.isnan(each.t) else f"{each.t:+.2f}",
-    "p of t, one-sided": lambda each: _p(each.p_lower),
-    "p of t, two-sided": lambda each: _p(each.p),
-    "p of signed ranks (Wilcoxon), two-sided": lambda each: _p(each.p_wilcoxon),
-    "p of signs, exact, two-sided": lambda each: _p(each.p_sign),
-    "geometric mean of ratios": lambda each: f"{each.geometric_mean:.3f}",
-    "its 95 % interval": lambda each: _interval(each.geometric_interval, ".3f"),
-    "median ratio": lambda each: f"{each.median:.3f}",
+STATISTICS: dict[str, Callable[[Comparison], str]] = {
+    "games": lambda logs: str(logs.n),
+    "HL-Gauss lower in": lambda logs: str(logs.n_lower),
+    "mean log ratio": lambda logs: f"{logs.mean:+.3f}",
+    "95 % interval": lambda logs: _interval(logs.interval, "+.3f"),
+    "t": lambda logs: "" if math.isnan(logs.t) else f"{logs.t:+.2f}",
+    "p of t, one-sided": lambda logs: _p(logs.p_t("less")),
+    "p of t, two-sided": lambda logs: _p(logs.p_t("two-sided")),
+    "p of signed ranks (Wilcoxon), two-sided": lambda logs: _p(logs.p_wilcoxon),
+    "p of signs, exact, two-sided": lambda logs: _p(logs.p_sign("two-sided")),
+    "geometric mean of ratios": lambda logs: f"{geometric_mean(logs):.3f}",
+    "its 95 % interval": lambda logs: _interval(geometric_interval(logs), ".3f"),
+    "median ratio": lambda logs: f"{median_ratio(logs):.3f}",
 }
-"""What is told of the ratios of games, and how."""
+"""Rows of the table over games, from the log ratios of the games."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from histreg.report.site.material import Material
+from histreg.report.site.study_results import StudyResults
 from histreg.report.site.writing import write_site
 from histreg.study.engine.store import Store
 from histreg.study.methods import L2, HLGauss, HLOneBin
@@ -28,8 +28,8 @@ def store(tmp_path_factory):
 
 
 @pytest.fixture(scope="package")
-def material(store):
-    return Material.of(store)
+def study(store):
+    return StudyResults.of(store)
 
 
 @pytest.fixture(scope="package")

@@ -6,55 +6,49 @@ from histreg.report.site.experiment_pages import (
     ExperimentPage,
     facts_of,
     neighbours,
-    told_of,
 )
 from histreg.study.catalogue import EXPERIMENTS, Experiment, tabular
 from histreg.study.methods import L2, HLGauss
 from tests.report.site.conftest import OVERALL
 
 
-def test_every_experiment_has_a_protocol_and_a_caption():
-    for name in EXPERIMENTS:
-        assert told_of(name).keys() == {"protocol", "figure"}
-
-
-def test_a_page_has_tables_a_drawing_commands_and_claims(material):
-    page = ExperimentPage.of(EXPERIMENTS["overall"], material)
+def test_a_page_has_tables_a_drawing_commands_and_claims(study):
+    page = ExperimentPage.of(EXPERIMENTS["overall"], study)
     titles = [each.title for each in page.tables]
     assert titles == ["Overall results: CT Position", "Overall results: Pole"]
-    assert page.drawing is not None and "HL-Gauss" in page.drawing.words
+    assert page.figure is not None and "HL-Gauss" in page.figure.words
     assert page.has_distances
     assert "histreg study run overall" in page.commands
     assert "K10" in [each.claim.name for each in page.claims]
     assert page.facts["Runs"] == "21 of 480 have a record"
 
 
-def test_train_errors_are_in_further_tables(material):
-    page = ExperimentPage.of(EXPERIMENTS["overall"], material)
+def test_train_errors_are_in_further_tables(study):
+    page = ExperimentPage.of(EXPERIMENTS["overall"], study)
     assert "train MAE" not in page.tables[0].header
     assert "train MAE" in page.more[0].header
-    assert ExperimentPage.of(EXPERIMENTS["bound"], material).more == []
+    assert ExperimentPage.of(EXPERIMENTS["bound"], study).more == []
 
 
-def test_what_all_tables_say_is_said_once(material):
-    page = ExperimentPage.of(EXPERIMENTS["overall"], material)
+def test_what_all_tables_say_is_said_once(study):
+    page = ExperimentPage.of(EXPERIMENTS["overall"], study)
     assert any(note.startswith("Not finished: 459 of 480 runs") for note in page.notes)
     for each in (*page.tables, *page.more):
         assert not set(each.notes) & set(page.notes)
         assert each.notes  # over how many seeds, which differs
 
 
-def test_without_records_there_is_neither_table_nor_drawing(material):
-    page = ExperimentPage.of(EXPERIMENTS["sines"], material)
-    assert (page.tables, page.more, page.drawing) == ([], [], None)
+def test_without_records_there_is_neither_table_nor_drawing(study):
+    page = ExperimentPage.of(EXPERIMENTS["sines"], study)
+    assert (page.tables, page.more, page.figure) == ([], [], None)
     assert page.facts["Runs"] == "0 of 275 have a record"
 
 
-def test_an_experiment_of_ones_own_has_a_page(material, monkeypatch):
+def test_an_experiment_of_ones_own_has_a_page(study, monkeypatch):
     mine = Experiment("mine", "Mine", "not in it", "Why?", tabular((L2(),)))
     monkeypatch.setitem(EXPERIMENTS, "mine", mine)
-    monkeypatch.setitem(material.records, "mine", OVERALL[:5])
-    page = ExperimentPage.of(mine, material)
+    monkeypatch.setitem(study.records, "mine", OVERALL[:5])
+    page = ExperimentPage.of(mine, study)
     assert page.caption == "Mine"
     assert [each.title for each in page.tables] == ["Mine: Pole"]
 
@@ -62,7 +56,7 @@ def test_an_experiment_of_ones_own_has_a_page(material, monkeypatch):
 def test_the_protocol_of_rates_has_their_number_and_ends():
     rates = sorted({run.learning_rate for run in EXPERIMENTS["rates"].runs})
     said = f"Six learning rates for each loss, from {rates[0]:g} to {rates[-1]:g}"
-    assert len(rates) == 6 and told_of("rates")["protocol"].startswith(said)
+    assert len(rates) == 6 and EXPERIMENTS["rates"].protocol.startswith(said)
 
 
 def test_facts_are_those_of_the_runs():

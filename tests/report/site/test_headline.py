@@ -2,7 +2,7 @@
 
 import pytest
 
-from histreg.report.site.headline import Beside, headline, what_was_run
+from histreg.report.site.headline import HeadlineCell, headline, what_was_run
 from histreg.study.catalogue import EXPERIMENTS, Experiment, tabular
 from histreg.study.methods import L2, L2Noise
 from tests.report.site.conftest import OVERALL
@@ -24,7 +24,7 @@ def test_ours_stands_beside_the_papers():
 
 def test_what_was_not_run_is_called_so():
     found = headline(OVERALL)
-    assert cells(found, "l1")["Pole"] == Beside("not run", "0.938 ± 0.029")
+    assert cells(found, "l1")["Pole"] == HeadlineCell("not run", "0.938 ± 0.029")
     assert cells(found, "HL-Gauss")["Song Year"].ours == "not run"
 
 
@@ -55,7 +55,7 @@ def test_of_several_settings_there_is_the_best():
 
 def test_what_cannot_be_matched_has_the_papers_number_alone():
     pole = cells(headline(OVERALL), "l2+Softmax")["Pole"]
-    assert pole == Beside("", "0.950 ± 0.016")
+    assert pole == HeadlineCell("", "0.950 ± 0.016")
 
 
 @pytest.mark.parametrize(
@@ -70,17 +70,17 @@ def test_what_cannot_be_matched_has_the_papers_number_alone():
         ("Values of games", "Atari", "not run"),
     ],
 )
-def test_runs_are_counted_by_data_sets(material, experiment, data, told):
-    table = what_was_run(material)
+def test_runs_are_counted_by_data_sets(study, experiment, data, told):
+    table = what_was_run(study)
     rows = {row[0]: dict(zip(table.header, row, strict=True)) for row in table.rows}
     assert rows[experiment][data] == told
 
 
-def test_no_experiment_has_an_empty_row(material, monkeypatch):
+def test_no_experiment_has_an_empty_row(study, monkeypatch):
     mine = tabular((L2(),), datasets=["diabetes"])
     one = Experiment("mine", "Mine", "not in it", "Why?", mine)
     monkeypatch.setitem(EXPERIMENTS, "mine", one)
-    monkeypatch.setitem(material.records, "mine", [])
-    table = what_was_run(material)
+    monkeypatch.setitem(study.records, "mine", [])
+    table = what_was_run(study)
     assert [row[0] for row in table.rows if not any(row[1:])] == []
     assert table.rows[-1][table.header.index("other data")] == "not run"

@@ -9,13 +9,14 @@ from histreg.study.analysis.statistics import (
     Estimate,
     best_on_validation,
     best_settings,
-    forecast_settings,
     of_any_rate,
     settings_of,
+    settings_over_seeds,
     validated_settings,
-    value_settings,
 )
+from histreg.study.atari.runs import ValueRun
 from histreg.study.methods import L2, MDN, HLGauss, L2Noise
+from histreg.study.series.runs import ForecastRun
 from tests.study.made_up import (
     forecast_records,
     naive_record,
@@ -257,6 +258,10 @@ def test_a_method_that_is_not_tuned_is_kept_with_and_without_probes():
     assert len(best_settings(settings_of(records), "test MAE")) == 2
 
 
+def forecasts_of(records):
+    return settings_over_seeds(records, ForecastRun)
+
+
 def test_a_forecast_setting_is_a_model_and_a_loss_on_a_series_over_its_seeds():
     changed = {"subtracts_last": True}
     records = [
@@ -267,7 +272,7 @@ def test_a_forecast_setting_is_a_model_and_a_loss_on_a_series_over_its_seeds():
         *forecast_records("ETTh2", "GRU", L2(), [6.0, 8.0]),
     ]
     # In any order: seeds need not lie together.
-    found = forecast_settings(records[::2] + records[1::2])
+    found = forecasts_of(records[::2] + records[1::2])
     assert len(found) == 5
     by_place = {
         (e.run.dataset, e.run.architecture, e.run.method, e.run.subtracts_last): e
@@ -292,13 +297,13 @@ def test_forecast_settings_come_as_they_appear():
         *forecast_records("ETTh1", "Linear", L2(), [1.0]),
         *forecast_records("ETTh2", "GRU", L2(), [1.0]),
     ]
-    found = [each.run.architecture for each in forecast_settings(records)]
+    found = [each.run.architecture for each in forecasts_of(records)]
     assert found == ["LSTM", "Linear", "GRU"]
 
 
 def test_records_that_are_no_forecasts_are_passed_over():
     records = [naive_record("ETTh1"), *tabular_records("pole", L2(), [1.0])]
-    assert forecast_settings(records) == []
+    assert forecasts_of(records) == []
     assert settings_of(forecast_records("ETTh1", "GRU", L2(), [1.0])) == []
 
 
@@ -313,7 +318,7 @@ def test_records_that_are_no_forecasts_are_passed_over():
     ],
 )
 def test_the_label_of_a_forecast_tells_what_is_not_as_usual(changes, diverged, label):
-    (setting,) = forecast_settings(
+    (setting,) = forecasts_of(
         forecast_records(
             *("ETTh1", "GRU", HLGauss(), [1.0, 9.0, 3.0]),
             changes=changes,
@@ -333,7 +338,7 @@ def test_a_value_setting_is_a_loss_on_a_game_over_its_seeds():
         *value_records("Alien", L2(), [0.6]),
         *tabular_records("pole", L2(), [1.0]),
     ]
-    found = value_settings(records[::2] + records[1::2])
+    found = settings_over_seeds(records[::2] + records[1::2], ValueRun)
     by_place = {(e.run.dataset, e.run.method, e.run.target): e for e in found}
     assert len(by_place) == len(found) == 4
     usual = by_place["Pong", L2(), "arrival"]

@@ -9,10 +9,11 @@ from histreg.study.claims.conditions import (
     L1_LOSS,
     L2_LOSS,
     Condition,
+    all_of,
     lower_each,
     not_higher_each,
     not_lower_each,
-    together,
+    on_tables,
     within_each,
 )
 from histreg.study.methods import L1, L2, MDN, HLGauss, HLOneBin
@@ -85,7 +86,7 @@ def test_pairs_may_be_given_by_a_generator():
 
 
 def test_only_the_data_sets_asked_for_are_looked_at():
-    find = lower_each([(L2_LOSS, L1_LOSS)], names=("ct", "pole"))
+    find = lower_each([(L2_LOSS, L1_LOSS)], where=on_tables("ct", "pole"))
     assert told(find) == [("Pole: l2 below l1", Verdict.CONFIRMED, "pole")]
     assert find(Evidence(RECORDS, ("bike",))) == []
 
@@ -109,24 +110,24 @@ def test_only_the_data_sets_asked_for_are_looked_at():
     ],
 )
 def test_a_margin_is_part_of_what_is_said(builder, a, b, margin, said, verdict):
-    (found,) = builder([(a, b)], margin, names=("pole",))(EVIDENCE)
+    (found,) = builder([(a, b)], margin, where=on_tables("pole"))(EVIDENCE)
     assert found.part == f"Pole: {a.label} {said} {b.label}"
     assert found.verdict == verdict
 
 
 def test_metrics_but_the_main_one_are_named():
     a, b = Condition.of(L1(), "test RMSE"), Condition.of(L2(), "test RMSE")
-    (found,) = lower_each([(a, b)], names=("pole",))(EVIDENCE)
+    (found,) = lower_each([(a, b)], where=on_tables("pole"))(EVIDENCE)
     assert found.part == "Pole: l1 below l2 (test RMSE)"
     assert found.verdict is Verdict.CONFIRMED  # by RMSE, 2 against 4
 
 
 def test_findings_of_several_are_put_together_in_order():
     first, second = lower_each([(L2_LOSS, L1_LOSS)]), lower_each([(L1_LOSS, L2_LOSS)])
-    assert together(first, second)(EVIDENCE) == first(EVIDENCE) + second(EVIDENCE)
+    assert all_of(first, second)(EVIDENCE) == first(EVIDENCE) + second(EVIDENCE)
 
 
 def test_seeds_that_are_missing_leave_it_open():
     few = Condition.of(HLGauss())
-    (found,) = lower_each([(few, L2_LOSS)], names=("pole",))(EVIDENCE)
+    (found,) = lower_each([(few, L2_LOSS)], where=on_tables("pole"))(EVIDENCE)
     assert found.verdict is Verdict.NOT_RUN

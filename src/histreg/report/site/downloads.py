@@ -1,4 +1,4 @@
-"""Downloads: records as files that other programs read."""
+"""Downloads: records as CSV and JSON lines."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any
 
 from histreg.study.engine.runs import Record
 
-ABOUT = ("key", "status", "diverged_at", "elapsed_s", "finished")
-PLACES = ("commit", "histreg", "torch")
+RECORD_FIELDS = ("key", "status", "diverged_at", "elapsed_s", "finished")
+ENVIRONMENT_FIELDS = ("commit", "histreg", "torch")
 
 
 def jsonl_of(records: Iterable[Record]) -> str:
-    """Return records whole, one a line, as `Store.collect` writes them."""
+    """Return complete records, one per line, as `Store.collect` writes them."""
     return "".join(f"{json.dumps(each.to_json())}\n" for each in records)
 
 
 def csv_of(records: Iterable[Record]) -> str:
-    """Return a line for each record: what was run, its metrics, how it came about.
+    """Return a row for each record: the run, its metrics, and how it was computed.
 
-    Curves are left out. What a record does not have is empty.
+    Without curves; a cell is empty where a record lacks the value.
     """
     rows = [_flat(each.to_json()) for each in records]
     names = dict.fromkeys(name for row in rows for name in row)
@@ -46,5 +46,5 @@ def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
         else:
             row[name] = value
     row |= record["metrics"]
-    row |= {name: record[name] for name in ABOUT}
-    return row | {name: record["environment"].get(name) for name in PLACES}
+    row |= {name: record[name] for name in RECORD_FIELDS}
+    return row | {name: record["environment"].get(name) for name in ENVIRONMENT_FIELDS}

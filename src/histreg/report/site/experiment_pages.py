@@ -1,20 +1,18 @@
-"""Experiment pages: a question, how it was asked, and what the records answer."""
+"""Experiment pages: a question, how it was answered, and what the records say."""
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib.resources import files
 
-from histreg.report.printed import PrintedTable
-from histreg.report.site.drawings import Drawing, drawing_of
-from histreg.report.site.material import Judged, Material
-from histreg.report.study_figures import figure_of
-from histreg.report.study_tables import MAIN_METRICS, tables_of
+from histreg.report.experiment_figures import figure_of
+from histreg.report.experiment_tables import MAIN_METRICS, tables_of
+from histreg.report.printed_table import PrintedTable
+from histreg.report.site.page_figures import PageFigure, page_figure
+from histreg.report.site.study_results import JudgedClaim, StudyResults
 from histreg.study.analysis.statistics import METRICS
 from histreg.study.catalogue import EXPERIMENTS, Experiment
+from histreg.study.catalogue.tabular_runs import PROTOCOL
 from histreg.study.datasets import source
 from histreg.study.engine.runs import Record, Run
 from histreg.study.tabular.runs import TabularRun
@@ -22,28 +20,28 @@ from histreg.study.tabular.runs import TabularRun
 
 @dataclass(frozen=True, eq=False)
 class ExperimentPage:
-    """What a page tells of an experiment.
+    """The contents of the page of an experiment.
 
     Parameters
     ----------
     experiment : Experiment
     records : sequence of Record
-        As many as there are.
+        Those that there are.
     protocol : tuple of str
-        How it was done, a paragraph each; empty for an experiment of one's own.
+        How it was done, a paragraph each.
     facts : mapping
         Data sets, methods, seeds and runs, in words.
     tables : sequence of PrintedTable
     notes : sequence of str
-        What would be said below each table.
+        What all tables would say below them.
     more : sequence of PrintedTable
-        The same with all errors, where they have more.
-    drawing : Drawing, optional
+        The same tables with all errors, where they have more.
+    figure : PageFigure, optional
     caption : str
-        What the drawing shows.
+        What the figure shows.
     commands : tuple of str
         That compute, print and draw the same.
-    claims : sequence of Judged
+    claims : sequence of JudgedClaim
     """
 
     experiment: Experiment
@@ -53,10 +51,10 @@ class ExperimentPage:
     tables: Sequence[PrintedTable]
     notes: Sequence[str]
     more: Sequence[PrintedTable]
-    drawing: Drawing | None
+    figure: PageFigure | None
     caption: str
     commands: tuple[str, ...]
-    claims: Sequence[Judged]
+    claims: Sequence[JudgedClaim]
 
     @property
     def has_distances(self) -> bool:
@@ -64,42 +62,30 @@ class ExperimentPage:
         return any("apart" in each.header for each in self.tables)
 
     @classmethod
-    def of(cls, experiment: Experiment, material: Material) -> ExperimentPage:
-        """Collect what there is; the figure is drawn."""
+    def of(cls, experiment: Experiment, study: StudyResults) -> ExperimentPage:
+        """Collect the contents; the tables are made and the figure is drawn."""
         name, runs = experiment.name, experiment.runs
-        records = material.records[name]
-        told = told_of(name)
+        records = study.records[name]
         tables, more = _tables(name, records, runs)
         notes = _common_notes(tables)
-        common = [told_of("common")["tabular"]] if _is_tabular(runs) else []
+        common = PROTOCOL if _is_tabular(runs) else ""
         return cls(
             experiment,
             records,
-            tuple(text.strip() for text in [told.get("protocol", ""), *common] if text),
+            tuple(text for text in (experiment.protocol, common) if text),
             facts_of(runs, records),
             _without(notes, tables),
             notes,
             _without(notes, more),
-            _drawing(name, records),
-            told.get("figure", experiment.title),
+            _figure(name, records),
+            experiment.figure.caption or experiment.title,
             (
                 f"histreg study run {name}",
                 f"histreg study table {name}",
                 f"histreg study figure {name} --out {name}.png",
             ),
-            material.decided_by(experiment),
+            study.decided_by(experiment),
         )
-
-
-@cache
-def _texts() -> dict[str, dict[str, str]]:
-    text = files("histreg.report.site").joinpath("experiments.toml").read_text()
-    return tomllib.loads(text)
-
-
-def told_of(name: str) -> Mapping[str, str]:
-    """Return the protocol and the caption; nothing of an experiment of one's own."""
-    return _texts().get(name, {})
 
 
 def _is_tabular(runs: Sequence[Run]) -> bool:
@@ -119,7 +105,7 @@ def _tables(
 
 
 def _common_notes(tables: Sequence[PrintedTable]) -> list[str]:
-    """Return the notes that all of several tables have, to be told once."""
+    """Return the notes that all of several tables have, to be printed once."""
     if len(tables) < 2:
         return []
     return [
@@ -136,11 +122,11 @@ def _without(
     ]
 
 
-def _drawing(name: str, records: Sequence[Record]) -> Drawing | None:
+def _figure(name: str, records: Sequence[Record]) -> PageFigure | None:
     if not records:
         return None
     try:
-        return drawing_of(figure_of(name, records), name)
+        return page_figure(figure_of(name, records), name)
     except ValueError:  # records of which nothing can be drawn, such as diverged ones
         return None
 
@@ -166,12 +152,12 @@ def facts_of(runs: Sequence[Run], records: Sequence[Record]) -> dict[str, str]:
     spent = sum(each.elapsed_s for each in records) / 3600
     if spent >= 0.05:
         facts["Time"] = f"{spent:.1f} hours of one core"
-    return {name: told for name, told in facts.items() if told}
+    return {name: fact for name, fact in facts.items() if fact}
 
 
 def _facets(runs: Sequence[Run], name: str) -> list[str]:
-    found = dict.fromkeys(run.facet(name) for run in runs)
-    return [str(each) for each in found if each is not None]
+    facets = dict.fromkeys(run.facet(name) for run in runs)
+    return [str(facet) for facet in facets if facet is not None]
 
 
 def neighbours(name: str) -> tuple[Experiment | None, Experiment | None]:

@@ -1,4 +1,4 @@
-"""The headline: our test MAE beside the paper's, and what was run at all."""
+"""The headline: our test MAE beside the paper's, and how much has been run."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from histreg.report.error_tables import UNMATCHED, apart_of, in_paper, shown
-from histreg.report.printed import PrintedTable
-from histreg.report.site.marked_tables import distance
-from histreg.report.site.material import Material
+from histreg.report.printed_table import PrintedTable
+from histreg.report.site.page_tables import distance
+from histreg.report.site.study_results import StudyResults
 from histreg.study.analysis.paper import published
-from histreg.study.analysis.statistics import Setting, best_settings, settings_of
+from histreg.study.analysis.statistics import (
+    TableSetting,
+    best_settings,
+    settings_of,
+)
 from histreg.study.catalogue import DATA, EXPERIMENTS, OVERALL
 from histreg.study.datasets import GAMES, SERIES, source
 from histreg.study.engine.runs import Record, Run
@@ -18,21 +22,21 @@ from histreg.study.engine.runs import Record, Run
 MAIN = "test MAE"
 NOT_RUN = "not run"
 OTHERS = A_GAME, OTHER_DATA, NO_DATA = ("Atari", "other data", "no data")
-"""Columns of runs beside those of single data sets and series."""
+"""Columns for runs that are on none of the paper's data sets and series."""
 
 
 @dataclass(frozen=True)
-class Beside:
-    """A number of ours beside the paper's, all as printed.
+class HeadlineCell:
+    """A number of ours with the paper's, as they are printed.
 
     Parameters
     ----------
     ours, paper, apart : str
         Empty if there is none.
     seeds : int
-        Of ours.
+        The number of ours.
     is_best : bool
-        Whether no other network of ours has a lower one.
+        Whether ours is the lowest of all networks on the data set.
     """
 
     ours: str
@@ -43,16 +47,16 @@ class Beside:
 
     @property
     def kind(self) -> str:
-        """Near, fair, far, or nothing if that is not known."""
+        """Near, fair or far; empty if the distance is not known."""
         return distance(self.apart) if self.apart else ""
 
 
 @dataclass(frozen=True)
 class Headline:
-    """Methods by data sets."""
+    """The table of the front page: a row for each method, columns for data sets."""
 
     titles: list[str]
-    rows: list[tuple[str, list[Beside]]]
+    rows: list[tuple[str, list[HeadlineCell]]]
     n_seeds: int
 
 
@@ -66,12 +70,12 @@ def headline(records: Sequence[Record]) -> Headline:
         for each in best_settings(settings_of(records), MAIN)
         if in_paper(each, MAIN) is not None
     ]
-    found = {(each.method.name, each.dataset): each for each in best}
+    by_place = {(each.method.name, each.dataset): each for each in best}
     lowest = {name: _lowest(best, name) for name in DATA}
-    rows: list[tuple[str, list[Beside]]] = []
+    rows: list[tuple[str, list[HeadlineCell]]] = []
     for name in dict.fromkeys(method.name for method in OVERALL):
         if any(published(of, name, MAIN) for of in DATA):
-            rows.append((name, [_beside(name, of, found, lowest[of]) for of in DATA]))
+            rows.append((name, [_cell(name, of, by_place, lowest[of]) for of in DATA]))
         elif name.startswith(UNMATCHED):
             rows.append((UNMATCHED, [_unmatched(of) for of in DATA]))
     counts = [each.seeds for _, cells in rows for each in cells]
@@ -79,38 +83,38 @@ def headline(records: Sequence[Record]) -> Headline:
     return Headline(titles, rows, max(counts, default=0))
 
 
-def _lowest(settings: Sequence[Setting], name: str) -> Setting | None:
+def _lowest(settings: Sequence[TableSetting], name: str) -> TableSetting | None:
     of_set = [e for e in settings if e.dataset == name and MAIN in e.estimates]
     return min(of_set, key=lambda e: e.estimates[MAIN].mean, default=None)
 
 
-def _beside(
+def _cell(
     name: str,
     of: str,
-    found: dict[tuple[str, str], Setting],
-    lowest: Setting | None,
-) -> Beside:
+    by_place: dict[tuple[str, str], TableSetting],
+    lowest: TableSetting | None,
+) -> HeadlineCell:
     paper = published(of, name, MAIN)
-    told = "" if paper is None else shown(paper)
-    setting = found.get((name, of))
+    shown_paper = "" if paper is None else shown(paper)
+    setting = by_place.get((name, of))
     if setting is None or MAIN not in setting.estimates:
-        return Beside(NOT_RUN, told)
+        return HeadlineCell(NOT_RUN, shown_paper)
     ours = setting.estimates[MAIN]
     in_table = in_paper(setting, MAIN)
     apart = "" if in_table is None else apart_of(ours, in_table)
-    return Beside(shown(ours), told, apart, ours.n, setting is lowest)
+    return HeadlineCell(shown(ours), shown_paper, apart, ours.n, setting is lowest)
 
 
-def _unmatched(of: str) -> Beside:
+def _unmatched(of: str) -> HeadlineCell:
     paper = published(of, UNMATCHED, MAIN)
-    return Beside("", "" if paper is None else shown(paper))
+    return HeadlineCell("", "" if paper is None else shown(paper))
 
 
-def what_was_run(material: Material) -> PrintedTable:
+def what_was_run(study: StudyResults) -> PrintedTable:
     """Return how many runs of each experiment have a record, by data sets."""
     columns = [*(source(name).title for name in (*DATA, *SERIES)), *OTHERS]
     counts = {
-        name: [_counted(each.runs, material.records[name], of) for of in columns]
+        name: [_counted(each.runs, study.records[name], of) for of in columns]
         for name, each in EXPERIMENTS.items()
     }
     used = [i for i in range(len(columns)) if any(row[i] for row in counts.values())]

@@ -1,4 +1,4 @@
-"""Inconsistencies of the paper and its code: what was done, and what hangs on it."""
+"""Inconsistencies of the paper and its code: what was done, and why it matters."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ import torch
 
 from histreg import theory
 from histreg.bins import PRESETS, Bins
+from histreg.study.analysis.comparisons import Comparison
 from histreg.study.analysis.paper import published, published_log_ratios
-from histreg.study.analysis.ratios import Ratios
+from histreg.study.analysis.ratios import geometric_mean
 from histreg.study.analysis.statistics import best_settings, settings_of
 from histreg.study.claims import Evidence
 from histreg.study.methods import (
@@ -30,18 +31,18 @@ Numbers = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Inconsistency:
-    """Where the sources do not say the same.
+    """A place where the sources disagree.
 
     Parameters
     ----------
     name : str
         As the specification numbers it.
     about, paper, here, difference : str
-        What it is about, what they say, what was done, and what hangs on it.
+        What it is about, what the sources say, what was done, and why it matters.
     measured : str
-        The same in numbers; a format of those that `MEASURED` has.
+        The difference in numbers: a format string for those of `MEASURED`.
     experiments : tuple of str
-        Where it shows.
+        The experiments that show it.
     """
 
     name: str
@@ -54,17 +55,17 @@ class Inconsistency:
 
 
 def inconsistencies(evidence: Evidence) -> list[Inconsistency]:
-    """Return all, with what was measured filled in; left out where it was not run."""
+    """Return all inconsistencies, with numbers where the runs have records."""
     text = files("histreg.report.site").joinpath("inconsistencies.toml").read_text()
-    found = []
-    for name, entry in tomllib.loads(text).items():
-        told = {**entry, "experiments": tuple(entry.get("experiments", ()))}
-        if "measured" in told:
+    entries = []
+    for name, fields in tomllib.loads(text).items():
+        entry = {**fields, "experiments": tuple(fields.get("experiments", ()))}
+        if "measured" in entry:
             numbers = MEASURED[name](evidence)
-            is_there = all(math.isfinite(each) for each in numbers.values())
-            told["measured"] = told["measured"].format(**numbers) if is_there else ""
-        found.append(Inconsistency(name, **told))
-    return found
+            is_known = all(map(math.isfinite, numbers.values()))
+            entry["measured"] = entry["measured"].format(**numbers) if is_known else ""
+        entries.append(Inconsistency(name, **entry))
+    return entries
 
 
 def _mae(
@@ -77,15 +78,15 @@ def _mae(
 
 
 def _paper(name: str, method: str, metric: str = "test MAE") -> float:
-    found = published(name, method, metric)
-    return math.nan if found is None else found.mean
+    estimate = published(name, method, metric)
+    return math.nan if estimate is None else estimate.mean
 
 
 def _largest_bias(sigma_in_bins: float) -> float:
     """Return the largest discretisation bias, in bins."""
     places = torch.linspace(-0.5, 0.5, 2001, dtype=torch.float64)
-    found = theory.discretization_bias(places, sigma=sigma_in_bins, width=1.0)
-    return found.abs().max().item()
+    biases = theory.discretization_bias(places, sigma=sigma_in_bins, width=1.0)
+    return biases.abs().max().item()
 
 
 def _bias_of(n_bins: int, sigma_in_bins: float, padding_in_sigmas: float) -> float:
@@ -98,8 +99,8 @@ def _bias_of(n_bins: int, sigma_in_bins: float, padding_in_sigmas: float) -> flo
         padding_in_sigmas=padding_in_sigmas,
     )
     y = torch.linspace(0, 1, 2001, dtype=torch.float64)
-    found = theory.explain(bins, sigma_in_bins * bins.width, y)
-    return found.max_label_bias / bins.width
+    explanation = theory.explain(bins, sigma_in_bins * bins.width, y)
+    return explanation.max_label_bias / bins.width
 
 
 def _of_preset(name: str) -> float:
@@ -151,8 +152,8 @@ def _by_padding(_: Evidence) -> Numbers:
 
 
 def _border(_: Evidence) -> Numbers:
-    found = theory.discretization_bias([0.5, 0.499], sigma=1e-4, width=1.0).abs()
-    return {"on": found[0].item(), "near": found[1].item()}
+    biases = theory.discretization_bias([0.5, 0.499], sigma=1e-4, width=1.0).abs()
+    return {"on": biases[0].item(), "near": biases[1].item()}
 
 
 def _bound(_: Evidence) -> Numbers:
@@ -167,15 +168,15 @@ def _bound(_: Evidence) -> Numbers:
 
 def _sides(_: Evidence) -> Numbers:
     games = _games_of_paper()
-    return {"n": games.n, "one": games.p_lower, "two": games.p}
+    return {"n": games.n, "one": games.p_t("less"), "two": games.p_t("two-sided")}
 
 
 def _line(_: Evidence) -> Numbers:
-    return {"ratio": _games_of_paper().geometric_mean}
+    return {"ratio": geometric_mean(_games_of_paper())}
 
 
-def _games_of_paper() -> Ratios:
-    return Ratios(tuple(published_log_ratios().values()))
+def _games_of_paper() -> Comparison:
+    return Comparison(tuple(published_log_ratios().values()))
 
 
 def _least_squares(evidence: Evidence) -> Numbers:

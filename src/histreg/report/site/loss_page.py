@@ -10,14 +10,14 @@ from matplotlib.axes import Axes
 
 from histreg import targets
 from histreg.bins import Bins
-from histreg.report.figures import BLUE, ORANGE
+from histreg.report.colours import BLUE, ORANGE
 from histreg.study.datasets import dataset
 from histreg.study.engine.runs import Record
 from histreg.study.methods.histograms import HistogramLossMethod
 from histreg.study.tabular.runs import TabularRun
 
 RANGE = (0.0, 100.0)  # of y on the sliders
-DIGITS = 3  # of probabilities on the page: they are for the eye
+DIGITS = 3  # of probabilities on the page, enough for a drawing
 
 
 def draw_loss(ax: Axes) -> None:
@@ -54,7 +54,7 @@ def draw_loss(ax: Axes) -> None:
 
 
 def snapshots_of(records: Sequence[Record]) -> dict[str, Any] | None:
-    """Return what the page shows of a network in training; None without a record.
+    """Return the histograms of a network in training; None without a record.
 
     Borders, epochs, and of each row y and its probabilities by epoch.
     """

@@ -1,4 +1,4 @@
-"""Writing the site: pages from templates, into a folder that is whole or absent."""
+"""Writing the site: pages from templates, into a folder that is complete or absent."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from matplotlib.figure import Figure
 
 from histreg._files import whole_folder
 from histreg.report.site.downloads import csv_of, jsonl_of
-from histreg.report.site.drawings import drawing_of
 from histreg.report.site.experiment_pages import ExperimentPage, neighbours
 from histreg.report.site.headline import headline, what_was_run
 from histreg.report.site.inconsistencies import inconsistencies
 from histreg.report.site.loss_page import RANGE, draw_loss, snapshots_of
-from histreg.report.site.marked_tables import SYMBOLS, looks_of, marked
-from histreg.report.site.material import Material
+from histreg.report.site.page_figures import page_figure
+from histreg.report.site.page_tables import SYMBOLS, class_of, page_table
+from histreg.report.site.study_results import StudyResults
 from histreg.study.catalogue import EXPERIMENTS
 from histreg.study.claims import CLAIMS, Verdict
 from histreg.study.engine.store import Store
@@ -29,11 +29,11 @@ from histreg.study.engine.store import Store
 GENERATOR = "histreg study report"
 STATIC = ("site.css", "loss.js", "loss_page.js")
 Progress = Callable[[str, int, int], None]
-"""Called with the page that is made next, how many are done, and of how many."""
+"""Called with the page that is written next, how many are done, and their number."""
 
 
 def is_site(folder: Path) -> bool:
-    """Return whether a folder is a site of ours, which may be replaced."""
+    """Return whether a folder is a site of the study, which may be replaced."""
     page = folder / "index.html"
     mark = f'<meta name="generator" content="{GENERATOR}">'
     return page.is_file() and mark in page.read_text(encoding="utf-8", errors="replace")
@@ -46,13 +46,13 @@ def write_site(store: Store, out: Path, on_page: Progress | None = None) -> int:
     ----------
     store : Store
     out : Path
-        A folder: new, empty, or a site that was made before, which is replaced when
-        the new one is complete.
+        A folder: new, empty, or an earlier site, which is replaced once the new one is
+        complete.
     on_page : callable, optional
     """
     with whole_folder(out, is_ours=is_site) as folder:
-        material = Material.of(store)
-        site = _Site(material, folder)
+        study = StudyResults.of(store)
+        site = _Site(study, folder)
         makers = site.makers()
         for n, (name, make) in enumerate(makers.items()):
             if on_page is not None:
@@ -67,8 +67,8 @@ def write_site(store: Store, out: Path, on_page: Progress | None = None) -> int:
 class _Site:
     """A site that is being written."""
 
-    def __init__(self, material: Material, folder: Path) -> None:
-        self.material, self.folder = material, folder
+    def __init__(self, study: StudyResults, folder: Path) -> None:
+        self.study, self.folder = study, folder
         self.environment = jinja2.Environment(
             loader=jinja2.PackageLoader("histreg.report.site"),
             autoescape=True,
@@ -76,21 +76,21 @@ class _Site:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self.environment.filters |= {"marked": marked, "code": with_code}
-        everything = material.everything.values()
+        self.environment.filters |= {"page_table": page_table, "code": with_code}
+        everything = study.everything.values()
         self.environment.globals |= {
             "generator": GENERATOR,
             "version": version("histreg"),
             "n_records": len(everything),
             "newest": max(each.finished for each in everything)[:10],
             "SYMBOLS": SYMBOLS,
-            "looks_of": looks_of,
+            "class_of": class_of,
             "experiments": EXPERIMENTS,
             "claim_links": {name: f"claims.html#{name}" for name in CLAIMS},
         }
 
     def makers(self) -> dict[str, Callable[[], None]]:
-        """Return what makes each page, by names for people."""
+        """Return the functions that write pages, by the names that progress shows."""
         pages: dict[str, Callable[[], None]] = {
             "front page": self.front,
             "claims": self.claims,
@@ -104,34 +104,34 @@ class _Site:
     def front(self) -> None:
         figure = Figure(figsize=(5.6, 4.3), layout="constrained")
         draw_loss(figure.add_subplot())
-        counts = Counter(each.verdict for each in self.material.judged)
+        counts = Counter(each.verdict for each in self.study.judged)
         links = {e.title: f"experiments/{e.name}.html" for e in EXPERIMENTS.values()}
         self.render(
             "index.html",
             "front.html",
-            picture=drawing_of(figure, "loss"),
-            headline=headline(self.material.records["overall"]),
+            picture=page_figure(figure, "loss"),
+            headline=headline(self.study.records["overall"]),
             counts=[(each, counts[each]) for each in Verdict],
-            judged=self.material.judged,
-            run=what_was_run(self.material),
+            judged=self.study.judged,
+            run=what_was_run(self.study),
             run_links=links,
         )
 
     def claims(self) -> None:
-        self.render("claims.html", "claims.html", judged=self.material.judged)
+        self.render("claims.html", "claims.html", judged=self.study.judged)
 
     def loss(self) -> None:
-        records = self.material.records.get("snapshots", ())
+        records = self.study.records.get("snapshots", ())
         self.render(
             "loss.html", "loss.html", range=RANGE, snapshots=snapshots_of(records)
         )
 
     def inconsistencies(self) -> None:
-        found = inconsistencies(self.material.evidence)
-        self.render("inconsistencies.html", "inconsistencies.html", found=found)
+        entries = inconsistencies(self.study.evidence)
+        self.render("inconsistencies.html", "inconsistencies.html", entries=entries)
 
     def experiment(self, name: str) -> None:
-        page = ExperimentPage.of(EXPERIMENTS[name], self.material)
+        page = ExperimentPage.of(EXPERIMENTS[name], self.study)
         before, after = neighbours(name)
         files: Mapping[str, str] = {}
         if page.records:
@@ -165,7 +165,7 @@ class _Site:
 
 
 def with_code(text: str) -> Markup:
-    """Return a text with what stands between backticks as code."""
+    """Return a text as HTML, with what is between backticks as code."""
     parts = [escape(part) for part in text.split("`")]
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if i % 2 else part
@@ -175,5 +175,5 @@ def with_code(text: str) -> Markup:
 
 def _size(n_bytes: int) -> str:
     if n_bytes < 1e6:
-        return f"{max(1, round(n_bytes / 1e3))} kB"  # no file has none
+        return f"{max(1, round(n_bytes / 1e3))} kB"
     return f"{n_bytes / 1e6:.1f} MB"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from types import MappingProxyType
 
@@ -16,16 +16,20 @@ TABLES = ("overall", "discretisation_appendix", "representation")
 FORECAST_TABLES = ("ett_mse", "ett_mae")
 
 
+def _rows(file: str) -> Iterator[dict[str, str]]:
+    text = files("histreg.study.analysis").joinpath(file).read_text()
+    return iter(csv.DictReader(text.splitlines()))
+
+
 @functools.cache
 def _published() -> dict[tuple[str, str, str], Estimate]:
-    found: dict[tuple[str, str, str], Estimate] = {}
-    text = files("histreg.study.analysis").joinpath("paper_results.csv").read_text()
-    for row in csv.DictReader(text.splitlines()):
+    estimates: dict[tuple[str, str, str], Estimate] = {}
+    for row in _rows("paper_results.csv"):
         if row["table"] in TABLES:
             metric = f"{row['split']} {row['metric']}"
             place = (row["dataset"], row["method"], metric)
-            found[place] = Estimate(float(row["mean"]), float(row["error"]), 5)
-    return found
+            estimates[place] = Estimate(float(row["mean"]), float(row["error"]), 5)
+    return estimates
 
 
 def published(dataset: str, method: str, metric: str) -> Estimate | None:
@@ -35,7 +39,7 @@ def published(dataset: str, method: str, metric: str) -> Estimate | None:
     ----------
     dataset, method : str
         By our names, and those of `histreg.study.tabular.representations`; a data set
-        that the paper does not have is not found.
+        that the paper does not have has no number.
     metric : str
         Such as ``"test MAE"``.
 
@@ -50,16 +54,15 @@ def published(dataset: str, method: str, metric: str) -> Estimate | None:
 
 @functools.cache
 def _published_forecasts() -> dict[tuple[str, str, str, str], Estimate]:
-    found: dict[tuple[str, str, str, str], Estimate] = {}
-    text = files("histreg.study.analysis").joinpath("paper_results.csv").read_text()
-    for row in csv.DictReader(text.splitlines()):
+    estimates: dict[tuple[str, str, str, str], Estimate] = {}
+    for row in _rows("paper_results.csv"):
         if row["table"] in FORECAST_TABLES:
             metric = f"{row['split']} {row['metric']}"
             place = (row["dataset"], row["architecture"], row["method"], metric)
             # They have the half of a 95 % interval, which is Student's of five seeds.
             se = float(row["error"]) / students_factor(5)
-            found[place] = Estimate(float(row["mean"]), se, 5)
-    return found
+            estimates[place] = Estimate(float(row["mean"]), se, 5)
+    return estimates
 
 
 def published_forecast(
@@ -87,17 +90,15 @@ def published_log_ratios() -> Mapping[str, float]:
     >>> published_log_ratios()["Breakout"]
     -0.501591493
     """
-    text = files("histreg.study.analysis").joinpath("paper_ratios.csv").read_text()
     return MappingProxyType(
         {
             row["game"]: float(row["log_hl_over_l2_test_mae"])
-            for row in csv.DictReader(text.splitlines())
+            for row in _rows("paper_ratios.csv")
         }
     )
 
 
 def published_data() -> dict[str, dict[str, str]]:
     """Return the paper's Table 5 by the names of the data sets, with our remarks."""
-    text = files("histreg.study.analysis").joinpath("paper_datasets.csv").read_text()
     names = {data.title: name for name, data in DATASETS.items()}
-    return {names[row["dataset"]]: row for row in csv.DictReader(text.splitlines())}
+    return {names[row["dataset"]]: row for row in _rows("paper_datasets.csv")}

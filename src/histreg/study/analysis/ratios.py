@@ -1,20 +1,19 @@
-"""Ratios: the error of HL-Gauss over that of l2, game by game, and over games."""
+"""Ratios: the error of HL-Gauss over that of l2, game by game, and over games.
+
+The logarithms of ratios are differences of logarithms: a `Comparison` whose pairs are
+games. The games are the sample: tests and intervals are about games like these.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-
-from scipy import stats
 
 from histreg.errors import InputError
-from histreg.study.analysis.statistics import (
-    Estimate,
-    ValueSetting,
-    value_settings,
-)
+from histreg.study.analysis.comparisons import Comparison
+from histreg.study.analysis.statistics import Estimate, Setting, settings_over_seeds
+from histreg.study.atari.runs import ValueRun
 from histreg.study.engine.runs import Record
 from histreg.study.methods import L2, HLGauss
 
@@ -49,137 +48,43 @@ def log_ratio(a: Mapping[int, float], b: Mapping[int, float]) -> float:
     return math.fsum(logs) / len(logs) if logs else math.nan
 
 
-@dataclass(frozen=True)
-class Ratios:
-    """Logs of ratios of errors, one for each game, and what they say together.
-
-    The games are the sample: tests and intervals are about games like these.
-
-    Parameters
-    ----------
-    logs : tuple of float
-        Below 0 where HL-Gauss has the lower error.
+def geometric_mean(logs: Comparison) -> float:
+    """Return the geometric mean of ratios, from their logarithms.
 
     Examples
     --------
-    >>> found = Ratios((-0.2, -0.3, -0.1, 0.2))
-    >>> found.n_lower
-    3
-    >>> round(found.geometric_mean, 4)
+    >>> round(geometric_mean(Comparison((-0.2, -0.3, -0.1, 0.2))), 4)
     0.9048
     """
+    return math.exp(logs.mean)
 
-    logs: tuple[float, ...]
 
-    @property
-    def n(self) -> int:
-        """How many games there are."""
-        return len(self.logs)
+def geometric_interval(logs: Comparison) -> tuple[float, float]:
+    """Return the 95 % interval of the geometric mean, from that of the mean log."""
+    low, high = logs.interval
+    return math.exp(low), math.exp(high)
 
-    @property
-    def n_lower(self) -> int:
-        """In how many HL-Gauss has the lower error."""
-        return sum(each < 0 for each in self.logs)
 
-    @cached_property
-    def estimate(self) -> Estimate:
-        """The mean with its standard error."""
-        return Estimate.of(self.logs)
+def median_ratio(logs: Comparison) -> float:
+    """Return the median of ratios, from their logarithms; NaN if there are none."""
+    ordered = sorted(logs.differences)
+    if not ordered:
+        return math.nan
+    middle = ordered[(logs.n - 1) // 2], ordered[logs.n // 2]
+    return math.exp(math.fsum(middle) / 2)
 
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Student's 95 % interval of the mean; NaN with fewer than two games."""
-        mean, half = self.estimate.mean, self.estimate.half_interval
-        return mean - half, mean + half
 
-    @property
-    def t(self) -> float:
-        """The mean in standard errors; NaN with fewer than two games."""
-        return self.estimate.apart(Estimate(0.0, 0.0))
+def distance_from_all(some: Comparison, every: Comparison) -> float:
+    """Return the mean of some games minus that of all games, these among them.
 
-    @property
-    def p_lower(self) -> float:
-        """Of the one-sided t-test: how probable so low a mean is if 0 is the truth."""
-        return self._tail(self.t)
-
-    @property
-    def p_higher(self) -> float:
-        """The same for so high a mean."""
-        return self._tail(-self.t)
-
-    @property
-    def p(self) -> float:
-        """Of the two-sided t-test."""
-        return 2 * self._tail(-abs(self.t))
-
-    def _tail(self, t: float) -> float:
-        return float(stats.t.cdf(t, self.n - 1)) if self.n > 1 else math.nan
-
-    @property
-    def p_wilcoxon(self) -> float:
-        """Of Wilcoxon's signed-rank test, two-sided.
-
-        Exact of 50 games or fewer, if no two have the same size. Games without a
-        difference do not take part; 1 if there are no others.
-        """
-        moved = [each for each in self.logs if each]
-        return float(stats.wilcoxon(moved).pvalue) if moved else 1.0
-
-    @property
-    def p_sign(self) -> float:
-        """Of the exact sign test, two-sided; games without a difference are left out.
-
-        1 if there are no others.
-        """
-        return self._signs("two-sided")
-
-    @property
-    def p_most_lower(self) -> float:
-        """Of the same, one-sided: as many games lower, or more, by chance."""
-        return self._signs("greater")
-
-    @property
-    def p_most_higher(self) -> float:
-        """The same for as few, or fewer."""
-        return self._signs("less")
-
-    def _signs(self, side: str) -> float:
-        n = sum(each != 0 for each in self.logs)
-        if not n:
-            return 1.0
-        return float(stats.binomtest(self.n_lower, n, alternative=side).pvalue)
-
-    @property
-    def geometric_mean(self) -> float:
-        """Of the ratios."""
-        return math.exp(self.estimate.mean)
-
-    @property
-    def geometric_interval(self) -> tuple[float, float]:
-        """Its 95 % interval, that of the mean log."""
-        low, high = self.interval
-        return math.exp(low), math.exp(high)
-
-    @property
-    def median(self) -> float:
-        """Of the ratios."""
-        ordered = sorted(self.logs)
-        if not ordered:
-            return math.nan
-        middle = ordered[(self.n - 1) // 2], ordered[self.n // 2]
-        return math.exp(math.fsum(middle) / 2)
-
-    def apart_as_drawn(self, every: Ratios) -> float:
-        """Return this mean minus that of all games, these among them.
-
-        In standard deviations of the mean of as many games, drawn from all by chance
-        and none twice. NaN if there is nothing to draw.
-        """
-        if not 1 <= self.n < every.n:
-            return math.nan
-        # The error of a mean of n is s / sqrt(n), and less as few are left out.
-        spread = every.estimate.se * math.sqrt(every.n / self.n - 1)
-        return (self.estimate.mean - every.estimate.mean) / spread
+    In standard deviations of the mean of as many games, drawn at random from all,
+    without replacement. NaN if there is nothing to draw.
+    """
+    if not 1 <= some.n < every.n:
+        return math.nan
+    # The error of a mean of n is s / sqrt(n), and less as few are left out.
+    spread = every.estimate.se * math.sqrt(every.n / some.n - 1)
+    return (some.mean - every.mean) / spread
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,11 +93,11 @@ class ValuePair:
 
     Parameters
     ----------
-    l2, hl : ValueSetting
+    l2, hl : Setting of ValueRun
     """
 
-    l2: ValueSetting
-    hl: ValueSetting
+    l2: Setting[ValueRun]
+    hl: Setting[ValueRun]
 
     @property
     def game(self) -> str:
@@ -207,8 +112,7 @@ class ValuePair:
     def errors(self, metric: str) -> dict[int, tuple[float, float]]:
         """Return the errors of l2 and HL-Gauss by seed, of those that both have.
 
-        Of a seed both must have seen the same actions, which may have been recorded
-        anew.
+        A seed counts only if both were trained on the same file of actions.
         """
         l2, hl = self.l2.by_seed(), self.hl.by_seed()
         both = {seed: (l2[seed].outcome, hl[seed].outcome) for seed in l2 if seed in hl}
@@ -219,13 +123,13 @@ class ValuePair:
         }
 
     def mean_errors(self, metric: str) -> tuple[float, float]:
-        """Return their means over these seeds; NaN without any."""
+        """Return the mean errors of l2 and HL-Gauss over seeds; NaN without any."""
         both = list(self.errors(metric).values())
         l2, hl = (Estimate.of(each[i] for each in both).mean for i in (0, 1))
         return l2, hl
 
     def log_ratio(self, metric: str) -> float:
-        """Return that of HL-Gauss over l2; NaN without seeds in common."""
+        """Return the log of HL-Gauss's error over l2's; NaN without seeds in common."""
         both = self.errors(metric)
         l2, hl = ({seed: each[i] for seed, each in both.items()} for i in (0, 1))
         return log_ratio(hl, l2)
@@ -233,7 +137,7 @@ class ValuePair:
 
 def value_pairs(records: Iterable[Record]) -> list[ValuePair]:
     """Return both losses of each game that has a finite seed of both, in order."""
-    settings = value_settings(records)
+    settings = settings_over_seeds(records, ValueRun)
     of_l2 = {each.run: each for each in settings if isinstance(each.run.method, L2)}
     pairs = [
         ValuePair(of_l2[reference], each)
@@ -244,9 +148,9 @@ def value_pairs(records: Iterable[Record]) -> list[ValuePair]:
     return [each for each in pairs if each.errors("test MAE")]
 
 
-def ratios_of(pairs: Sequence[ValuePair], metric: str) -> Ratios:
-    """Return the ratios of games."""
-    return Ratios(tuple(each.log_ratio(metric) for each in pairs))
+def log_ratios_of(pairs: Sequence[ValuePair], metric: str) -> Comparison:
+    """Return the logs of the ratios of games; below 0 where HL-Gauss is lower."""
+    return Comparison(tuple(pair.log_ratio(metric) for pair in pairs))
 
 
 def slope_through_origin(x: Sequence[float], y: Sequence[float]) -> Estimate:

@@ -1,4 +1,4 @@
-"""Statistics over seeds: means with standard errors, differences, choices."""
+"""Statistics over seeds: means with standard errors, and the choice of settings."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, Generic, TypeVar
 
 from scipy import stats
 
 from histreg.study.atari.runs import ValueRun
 from histreg.study.engine.runs import Record
-from histreg.study.methods import Method
 from histreg.study.series.runs import ForecastRun
 from histreg.study.shapes.runs import ShapeRun
 from histreg.study.tabular.runs import TabularRun
 
+AnyRun = TabularRun | ForecastRun | ValueRun | ShapeRun
 RunOfSeed = TypeVar("RunOfSeed", TabularRun, ForecastRun, ValueRun, ShapeRun)
 METRICS = ("train MAE", "train RMSE", "test MAE", "test RMSE")
 
@@ -40,9 +40,9 @@ class Estimate:
     ----------
     mean : float
     se : float
-        NaN if one number cannot tell.
+        NaN for one number.
     n : int
-        Numbers that went into it; 0 if that is not known.
+        The number of values; 0 if it is not known.
     """
 
     mean: float
@@ -70,7 +70,7 @@ class Estimate:
 
     @property
     def half_interval(self) -> float:
-        """Half of Student's 95 % interval of the mean; NaN if n does not tell."""
+        """Half of Student's 95 % interval of the mean; NaN for n below 2."""
         return self.se * students_factor(self.n) if self.n > 1 else math.nan
 
     def apart(self, other: Estimate) -> float:
@@ -85,58 +85,54 @@ class Estimate:
 
 
 @dataclass(frozen=True, eq=False)
-class Seeds:
-    """The records of a run, one for each seed."""
+class Setting(Generic[RunOfSeed]):
+    """A run over its seeds: on one data set, with one method and its parameters.
+
+    Parameters
+    ----------
+    records : sequence of Record
+        One for each seed.
+    run : Run
+        Of seed 0, which stands for all.
+    """
 
     records: Sequence[Record]
+    run: RunOfSeed
 
     @property
     def n_diverged(self) -> int:
-        """Seeds that left the finite numbers; the others are what is estimated."""
+        """Seeds whose numbers became NaN or infinite, which estimates leave out."""
         return len(self.records) - len(self.finite)
 
     @property
     def finite(self) -> list[Record]:
-        """The records of seeds that did not diverge, on whichever rows."""
+        """The records of seeds that did not diverge."""
         return [
-            each
-            for each in self.records
-            if each.outcome.diverged_at is None
-            and all(map(math.isfinite, each.outcome.metrics.values()))
+            record
+            for record in self.records
+            if record.outcome.diverged_at is None
+            and all(map(math.isfinite, record.outcome.metrics.values()))
         ]
 
     def by_seed(self) -> dict[int, Record]:
-        """Return the records by seed, of those that are finite."""
-        return {int(str(each.run.facet("seed"))): each for each in self.finite}
+        """Return the finite records by seed."""
+        return {int(str(record.run.facet("seed"))): record for record in self.finite}
 
     def values(self, metric: str) -> dict[int, float]:
-        """Return a metric by seed, of those that are finite."""
+        """Return a metric by seed, of the finite records."""
         return {
-            seed: each.outcome.metrics[metric]
-            for seed, each in self.by_seed().items()
-            if metric in each.outcome.metrics
+            seed: record.outcome.metrics[metric]
+            for seed, record in self.by_seed().items()
+            if metric in record.outcome.metrics
         }
 
     @cached_property
     def estimates(self) -> dict[str, Estimate]:
         """Means and standard errors by metric."""
         names = dict.fromkeys(
-            name for each in self.finite for name in each.outcome.metrics
+            name for record in self.finite for name in record.outcome.metrics
         )
         return {name: Estimate.of(self.values(name).values()) for name in names}
-
-
-@dataclass(frozen=True, eq=False)
-class Setting(Seeds):
-    """A method on a data set over its seeds.
-
-    Parameters
-    ----------
-    run : TabularRun
-        Of seed 0, which stands for all.
-    """
-
-    run: TabularRun
 
     @property
     def dataset(self) -> str:
@@ -144,139 +140,99 @@ class Setting(Seeds):
         return self.run.dataset
 
     @property
-    def method(self) -> Method:
-        """The method."""
+    def method(self) -> Any:
+        """The method; of runs on shapes, the predictor's name."""
         return self.run.method
 
     @property
     def changes(self) -> str:
         """What differs from the protocol of the data set, such as the epochs."""
-        return ", ".join(self.run.changes)
+        return ", ".join(_changes(self.run))
 
     @property
     def label(self) -> str:
-        """The method, what differs from the protocol, and what went wrong."""
-        told = [self.method.label, self.changes]
-        told.append(f"{self.n_diverged} diverged" if self.n_diverged else "")
-        return ", ".join(part for part in told if part)
+        """The method, what differs from the protocol, and how many seeds diverged."""
+        diverged = f"{self.n_diverged} diverged" if self.n_diverged else ""
+        parts = (*_method_words(self.run), self.changes, diverged)
+        return ", ".join(part for part in parts if part)
 
 
-@dataclass(frozen=True, eq=False)
-class ForecastSetting(Seeds):
-    """A loss with a sequence model on a series over its seeds.
-
-    Parameters
-    ----------
-    run : ForecastRun
-        Of seed 0, which stands for all.
-    """
-
-    run: ForecastRun
-
-    @property
-    def label(self) -> str:
-        """The model, the loss, what differs from the protocol, and what went wrong."""
-        told = [self.run.architecture, self.run.method.name, *self.run.changes]
-        told += [f"{self.n_diverged} diverged"] if self.n_diverged else []
-        return ", ".join(told)
+def _changes(run: AnyRun) -> list[str]:
+    return [] if isinstance(run, ShapeRun) else run.changes
 
 
-@dataclass(frozen=True, eq=False)
-class ValueSetting(Seeds):
-    """A loss on a game over its seeds.
-
-    Parameters
-    ----------
-    run : ValueRun
-        Of seed 0, which stands for all.
-    """
-
-    run: ValueRun
+def _method_words(run: AnyRun) -> list[str]:
+    """Return what distinguishes the methods on a data set."""
+    if isinstance(run, ShapeRun):
+        return [run.method]
+    if isinstance(run, ForecastRun):
+        return [run.architecture, run.method.name]
+    return [run.method.label]
 
 
-@dataclass(frozen=True, eq=False)
-class ShapeSetting(Seeds):
-    """A predictor on a table over its seeds.
-
-    Parameters
-    ----------
-    run : ShapeRun
-        Of seed 0, which stands for all.
-    """
-
-    run: ShapeRun
-
-    @property
-    def label(self) -> str:
-        """The predictor."""
-        return self.run.method
-
-
-def settings_of(records: Iterable[Record], *, part: str = "test") -> list[Setting]:
-    """Return what tabular records say of each method, in the order of appearance."""
-    groups = _by_seed(records, TabularRun)
-    return [Setting(each, run) for run, each in groups.items() if run.part == part]
-
-
-def forecast_settings(records: Iterable[Record]) -> list[ForecastSetting]:
-    """Return what records say of each model and loss, in the order of appearance."""
-    groups = _by_seed(records, ForecastRun)
-    return [ForecastSetting(each, run) for run, each in groups.items()]
-
-
-def value_settings(records: Iterable[Record]) -> list[ValueSetting]:
-    """Return what records say of each game and loss, in the order of appearance."""
-    groups = _by_seed(records, ValueRun)
-    return [ValueSetting(each, run) for run, each in groups.items()]
-
-
-def shape_settings(records: Iterable[Record]) -> list[ShapeSetting]:
-    """Return what records say of each predictor, in the order of appearance."""
-    groups = _by_seed(records, ShapeRun)
-    return [ShapeSetting(each, run) for run, each in groups.items()]
-
-
-def _by_seed(
+def settings_over_seeds(
     records: Iterable[Record], kind: type[RunOfSeed]
-) -> dict[RunOfSeed, list[Record]]:
-    """Return the records that differ but in their seeds, by their run of seed 0."""
-    groups: dict[RunOfSeed, list[Record]] = {}
+) -> list[Setting[RunOfSeed]]:
+    """Return the settings of runs of one kind, in the order of appearance.
+
+    Records that differ only in their seeds make one setting; those of other kinds of
+    runs are ignored.
+    """
+    by_run: dict[RunOfSeed, list[Record]] = {}
     for record in records:
         if isinstance(record.run, kind):
-            groups.setdefault(replace(record.run, seed=0), []).append(record)
-    return groups
+            by_run.setdefault(replace(record.run, seed=0), []).append(record)
+    return [Setting(group, run) for run, group in by_run.items()]
 
 
-def of_tuned_method(setting: Setting) -> Hashable:
-    """Return what the settings of a tuned method share; None of one that is not."""
+def settings_of(
+    records: Iterable[Record], *, part: str = "test"
+) -> list[Setting[TabularRun]]:
+    """Return the settings of runs on tables that are evaluated on one part of the rows.
+
+    Parameters
+    ----------
+    records : iterable of Record
+    part : {"test", "validation"}
+    """
+    settings = settings_over_seeds(records, TabularRun)
+    return [setting for setting in settings if setting.run.part == part]
+
+
+TableSetting = Setting[TabularRun]
+
+
+def of_tuned_method(setting: TableSetting) -> Hashable:
+    """Return what the settings of a tuned method share; None for other methods."""
     if not setting.method.is_tuned:
         return None
     return (setting.dataset, setting.method.name, setting.changes)
 
 
-def of_any_rate(setting: Setting) -> Hashable:
-    """Return what a method's settings share at whichever learning rate."""
+def of_any_rate(setting: TableSetting) -> Hashable:
+    """Return what the settings of a method share, whatever their learning rate."""
     return (setting.dataset, setting.method.name)
 
 
 def best_settings(
-    settings: Sequence[Setting],
+    settings: Sequence[TableSetting],
     metric: str,
-    rivals: Callable[[Setting], Hashable] = of_tuned_method,
-) -> list[Setting]:
-    """Return settings with but the best, of lowest mean, of those that are rivals.
+    rivals: Callable[[TableSetting], Hashable] = of_tuned_method,
+) -> list[TableSetting]:
+    """Return the settings, of rivals only the one with the lowest mean.
 
-    Only settings with as many seeds as the most complete one take part, and none that
-    diverged: a mean over the lucky seeds would win.
+    Rivals with fewer seeds than the most complete one, or with seeds that diverged, do
+    not take part: a mean over the lucky seeds would win.
 
     Parameters
     ----------
     settings : sequence of Setting
     metric : str
     rivals : callable
-        Settings for which it returns the same are rivals; those with None have none.
+        From a setting to a key: settings with the same key are rivals, those with None
+        have none.
     """
-    groups: dict[Hashable, list[Setting]] = {}
+    groups: dict[Hashable, list[TableSetting]] = {}
     for each in settings:
         place = rivals(each)
         groups.setdefault(each.run if place is None else place, []).append(each)
@@ -298,11 +254,11 @@ def best_settings(
 
 def best_on_validation(
     records: Sequence[Record],
-    rivals: Callable[[Setting], Hashable] = of_tuned_method,
-) -> dict[TabularRun, Setting]:
+    rivals: Callable[[TableSetting], Hashable] = of_tuned_method,
+) -> dict[TabularRun, TableSetting]:
     """Return the settings of lowest MAE on validation rows, by their run on test rows.
 
-    That run is the one to report; whether it has records is another question.
+    That run is the one to report; it may have no records yet.
     """
     on_validation = settings_of(records, part="validation")
     return {
@@ -314,9 +270,9 @@ def best_on_validation(
 
 def validated_settings(
     records: Sequence[Record],
-    rivals: Callable[[Setting], Hashable] = of_tuned_method,
-) -> list[Setting]:
-    """Return settings on test rows; of rivals, but that best on validation rows."""
+    rivals: Callable[[TableSetting], Hashable] = of_tuned_method,
+) -> list[TableSetting]:
+    """Return settings on test rows; of rivals, only the best on validation rows."""
     chosen = best_on_validation(records, rivals)
     return [
         each
@@ -325,5 +281,31 @@ def validated_settings(
     ]
 
 
-def _n_seeds(setting: Setting, metric: str) -> int:
+def _n_seeds(setting: TableSetting, metric: str) -> int:
     return setting.estimates[metric].n if metric in setting.estimates else 0
+
+
+def _best_on_test(records: Sequence[Record]) -> list[TableSetting]:
+    return best_settings(settings_of(records), "test MAE")
+
+
+def _best_rate_on_validation(records: Sequence[Record]) -> list[TableSetting]:
+    return validated_settings(records, of_any_rate)
+
+
+def _all_settings(records: Sequence[Record]) -> list[Setting[Any]]:
+    return [
+        *settings_of(records),
+        *settings_over_seeds(records, ForecastRun),
+        *settings_over_seeds(records, ValueRun),
+        *settings_over_seeds(records, ShapeRun),
+    ]
+
+
+CHOICES: dict[str, Callable[[Sequence[Record]], list[Setting[Any]]]] = {
+    "all": _all_settings,
+    "best on test": _best_on_test,
+    "best on validation": validated_settings,
+    "best rate on validation": _best_rate_on_validation,
+}
+"""Which settings of its methods an experiment reports: from records to settings."""

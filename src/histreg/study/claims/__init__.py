@@ -1,8 +1,6 @@
-"""The paper's claims, each a small function from records to findings."""
+"""The paper's claims, each with the rule by which records decide it."""
 
 from __future__ import annotations
-
-from itertools import chain
 
 from histreg.study.claims import (
     forecasts,
@@ -16,14 +14,9 @@ from histreg.study.claims import (
     theory,
     values,
 )
-from histreg.study.claims.evidence import (
-    Claim,
-    Evidence,
-    Finding,
-    Verdict,
-    decided_on,
-    verdict_of,
-)
+from histreg.study.claims.claim import Claim, Judgement, decided_on, verdict_of
+from histreg.study.claims.evidence import Evidence
+from histreg.study.claims.findings import Finding, Verdict
 
 SUBJECTS = (
     synthetic,
@@ -39,7 +32,7 @@ SUBJECTS = (
 )
 
 CLAIMS: dict[str, Claim] = {
-    each.name: each for each in chain.from_iterable(of.CLAIMS for of in SUBJECTS)
+    claim.name: claim for subject in SUBJECTS for claim in subject.CLAIMS
 }
 """By name, in the order of the specification."""
 
@@ -48,6 +41,7 @@ __all__ = [
     "Claim",
     "Evidence",
     "Finding",
+    "Judgement",
     "Verdict",
     "decided_on",
     "verdict_of",

@@ -1,4 +1,4 @@
-"""Conditions: what claims compare, by name, and comparisons of many at once."""
+"""Conditions: what claims compare, and comparisons of many pairs of them."""
 
 from __future__ import annotations
 
@@ -8,42 +8,44 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from histreg.study.claims.evidence import (
+from histreg.study.claims.evidence import Evidence
+from histreg.study.claims.findings import (
     BySeed,
-    Evidence,
     Finding,
     lower,
     not_higher,
     not_lower,
-    on,
+    on_dataset,
     within,
 )
 from histreg.study.engine.runs import Record
 from histreg.study.methods import L1, L2, HLGauss, HLOneBin, Method
 
 MAIN = "test MAE"
-"""The paper's criterion, which goes without saying."""
+"""The paper's criterion on tables."""
 
 Find = Callable[[Evidence], list[Finding]]
+Where = Callable[[Evidence], Iterable[str]]
+"""From evidence to the names of data sets."""
 
 
 @dataclass(frozen=True, eq=False)
 class Condition:
-    """Something that has a number for each data set and seed.
+    """What was run, with a number for each data set and seed.
 
     Parameters
     ----------
     label : str
-        What it is called beside others.
+        Its name in the text of a finding.
     by_seed : callable
-        From evidence and the name of a data set to the numbers.
+        From evidence and the name of a data set to the numbers by seed.
     metric : str
-        What the numbers are.
+        What the numbers are; empty for `MAIN`, which findings do not name.
     """
 
     label: str
     by_seed: Callable[[Evidence, str], BySeed]
-    metric: str = MAIN
+    metric: str = ""
 
     @classmethod
     def of(
@@ -54,7 +56,8 @@ class Condition:
         def by_seed(evidence: Evidence, name: str) -> BySeed:
             return evidence.values(name, method, metric, **changes)
 
-        return cls(label or method.label, by_seed, metric)
+        shown_metric = "" if metric == MAIN else metric
+        return cls(label or method.label, by_seed, shown_metric)
 
     @classmethod
     def chosen(cls, method: type[Method]) -> Condition:
@@ -67,7 +70,7 @@ class Condition:
     def summary(
         cls, method: Method, of: Callable[[Record], float], metric: str, **changes: Any
     ) -> Condition:
-        """Return what is made of the records of a method, such as of their curves."""
+        """Return a number computed from each record of a method, as from its curves."""
 
         def by_seed(evidence: Evidence, name: str) -> BySeed:
             return evidence.summaries(name, method, of, **changes)
@@ -75,7 +78,7 @@ class Condition:
         return cls(method.label, by_seed, metric)
 
     def times(self, factor: float) -> Condition:
-        """Return a multiple."""
+        """Return a multiple of this condition."""
 
         def by_seed(evidence: Evidence, name: str) -> BySeed:
             values = self.by_seed(evidence, name)
@@ -84,7 +87,7 @@ class Condition:
         return Condition(f"{factor:g} x {self.label}", by_seed, self.metric)
 
     def minus(self, other: Condition, metric: str) -> Condition:
-        """Return by how much this is above another, of the same label."""
+        """Return the difference from another, under the label of this condition."""
 
         def by_seed(evidence: Evidence, name: str) -> BySeed:
             a, b = self.by_seed(evidence, name), other.by_seed(evidence, name)
@@ -96,41 +99,47 @@ class Condition:
 Pair = tuple[Condition, Condition]
 
 
-def lower_each(pairs: Iterable[Pair], *, names: tuple[str, ...] = ()) -> Find:
-    """Return whether in all pairs, on each data set, the first is below the second.
+def on_tables(*names: str) -> Where:
+    """Return the tables that go by one of these names; all tables without names."""
+    if not names:
+        return lambda evidence: evidence.tabular
+    return lambda evidence: evidence.datasets_named(*names)
 
-    On those of the data sets looked at that go by `names`; on all if there are none.
-    """
-    return _compared("below", lower, pairs, names)
+
+ALL_TABLES = on_tables()
+
+
+def lower_each(pairs: Iterable[Pair], *, where: Where = ALL_TABLES) -> Find:
+    """Find whether the first of each pair is below the second, on each data set."""
+    return _compared("below", lower, pairs, where)
 
 
 def not_lower_each(
-    pairs: Iterable[Pair], margin: float, *, names: tuple[str, ...] = ()
+    pairs: Iterable[Pair], margin: float, *, where: Where = ALL_TABLES
 ) -> Find:
-    """Return the same of not being below by more than a share."""
+    """Find whether the first is not below the second by more than a share of it."""
     words = f"not more than {margin:.0%} below"
-    return _compared(words, partial(not_lower, margin=margin), pairs, names)
+    return _compared(words, partial(not_lower, margin=margin), pairs, where)
 
 
 def not_higher_each(
-    pairs: Iterable[Pair], margin: float, *, names: tuple[str, ...] = ()
+    pairs: Iterable[Pair], margin: float, *, where: Where = ALL_TABLES
 ) -> Find:
-    """Return the same of not being above by more than a share."""
+    """Find whether the first is not above the second by more than a share of it."""
     words = f"not more than {margin:.0%} above"
-    return _compared(words, partial(not_higher, margin=margin), pairs, names)
+    return _compared(words, partial(not_higher, margin=margin), pairs, where)
 
 
 def within_each(
-    pairs: Iterable[Pair], margin: float, *, names: tuple[str, ...] = ()
+    pairs: Iterable[Pair], margin: float, *, where: Where = ALL_TABLES
 ) -> Find:
-    """Return the same of being alike up to a share."""
-    return _compared(
-        f"within {margin:.0%} of", partial(within, margin=margin), pairs, names
-    )
+    """Find whether the two differ by less than a share of the second."""
+    words = f"within {margin:.0%} of"
+    return _compared(words, partial(within, margin=margin), pairs, where)
 
 
-def together(*finds: Find) -> Find:
-    """Return the findings of all."""
+def all_of(*finds: Find) -> Find:
+    """Return the findings of several functions as one."""
     return lambda evidence: list(chain.from_iterable(f(evidence) for f in finds))
 
 
@@ -138,29 +147,29 @@ def _compared(
     words: str,
     decide: Callable[[str, BySeed, BySeed], Finding],
     pairs: Iterable[Pair],
-    names: tuple[str, ...],
+    where: Where,
 ) -> Find:
-    pairs = tuple(pairs)  # they are gone through once for each data set
+    pairs = tuple(pairs)  # read once for each data set
 
     def find(evidence: Evidence) -> list[Finding]:
         return [
-            on(
+            on_dataset(
                 name,
                 decide(
-                    _said(a, words, b),
+                    _part(a, words, b),
                     a.by_seed(evidence, name),
                     b.by_seed(evidence, name),
                 ),
             )
-            for name in (evidence.among(*names) if names else evidence.tabular)
+            for name in where(evidence)
             for a, b in pairs
         ]
 
     return find
 
 
-def _said(a: Condition, words: str, b: Condition) -> str:
-    metric = "" if a.metric == MAIN else f" ({a.metric})"
+def _part(a: Condition, words: str, b: Condition) -> str:
+    metric = f" ({a.metric})" if a.metric else ""
     return f"{a.label} {words} {b.label}{metric}"
 
 

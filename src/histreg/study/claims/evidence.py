@@ -1,128 +1,28 @@
-"""Evidence: records by what was run, and findings by what they can decide."""
+"""Evidence: records by what was run, from which claims take their numbers."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from histreg.study.analysis.comparisons import LEVEL, Comparison
 from histreg.study.analysis.ratios import ValuePair
 from histreg.study.analysis.statistics import (
-    ForecastSetting,
     Setting,
-    ValueSetting,
-    forecast_settings,
     settings_of,
+    settings_over_seeds,
     validated_settings,
-    value_settings,
 )
 from histreg.study.atari.runs import ValueRun
 from histreg.study.catalogue import DATA, GRIDS, SEEDS, VALUE_GAMES, VALUE_HL
-from histreg.study.datasets import GAMES, SERIES, source
+from histreg.study.claims.findings import BySeed
+from histreg.study.datasets import GAMES, SERIES
 from histreg.study.engine.runs import Record, Run
 from histreg.study.measurements import Measurement
 from histreg.study.methods import L2, HLGauss, Method
 from histreg.study.series.runs import READING, ForecastRun
 from histreg.study.tabular.runs import TabularRun
-
-ENOUGH = math.ceil(-math.log2(LEVEL))
-"""Seeds, with fewer of which no exact test can decide: 2 ** -ENOUGH <= LEVEL."""
-
-BySeed = dict[int, float]
-
-
-class Verdict(StrEnum):
-    """What becomes of a claim."""
-
-    CONFIRMED = "confirmed"
-    REFUTED = "refuted"
-    NOT_SIGNIFICANT = "not significant"
-    NOT_RUN = "not run"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What the records say of one part of a claim.
-
-    Parameters
-    ----------
-    part : str
-        What is said, such as "Pole: HL-Gauss below l2".
-    verdict : Verdict
-    numbers : str
-        That decided it, or what is missing; empty if nothing was run.
-    dataset : str
-        On which; empty if it is on none, or on several.
-    """
-
-    part: str
-    verdict: Verdict
-    numbers: str = ""
-    dataset: str = ""
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A claim of the paper, and the rule by which records decide it.
-
-    Parameters
-    ----------
-    name : str
-        As the specification numbers it.
-    text : str
-        What is claimed.
-    rule : str
-        How it is decided.
-    experiments : tuple of str
-        Whose records are read.
-    find : callable
-        From evidence to the findings of its parts.
-    """
-
-    name: str
-    text: str
-    rule: str
-    experiments: tuple[str, ...]
-    find: Callable[[Evidence], Sequence[Finding]]
-
-
-def verdict_of(findings: Iterable[Finding]) -> Verdict:
-    """Return the verdict on a claim that says all of its parts.
-
-    One part refuted refutes it. A data set on which a part was not run does not count;
-    of the others all parts must be confirmed to confirm it, and so must those that are
-    on no data set, or on several.
-    """
-    by_dataset = _by_dataset(findings)
-    if any(Verdict.REFUTED in verdicts for verdicts in by_dataset.values()):
-        return Verdict.REFUTED
-    complete = [each for each in by_dataset.values() if Verdict.NOT_RUN not in each]
-    counted = set().union(*complete)
-    if Verdict.NOT_RUN in by_dataset.get("", ()):
-        counted.discard(Verdict.CONFIRMED)  # more may come
-    if not counted:
-        return Verdict.NOT_RUN
-    return counted.pop() if len(counted) == 1 else Verdict.NOT_SIGNIFICANT
-
-
-def decided_on(findings: Iterable[Finding]) -> tuple[str, ...]:
-    """Return the data sets on which all parts of a claim were run."""
-    return tuple(
-        name
-        for name, verdicts in _by_dataset(findings).items()
-        if name and Verdict.NOT_RUN not in verdicts
-    )
-
-
-def _by_dataset(findings: Iterable[Finding]) -> dict[str, set[Verdict]]:
-    verdicts: dict[str, set[Verdict]] = {}
-    for each in findings:
-        verdicts.setdefault(each.dataset, set()).add(each.verdict)
-    return verdicts
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,27 +33,29 @@ class Evidence:
     ----------
     records : sequence of Record
     datasets : tuple of str
-        On which claims are looked at; the paper's unless others are asked for.
+        On which claims are judged; by default the paper's.
     epochs : int, optional
-        Instead of the protocol's: evidence of a reduced study.
+        Instead of the protocol's, for a reduced study.
     """
 
     records: Sequence[Record]
     datasets: tuple[str, ...] = DATA
     epochs: int | None = None
 
-    def among(self, *names: str) -> tuple[str, ...]:
-        """Return those of the data sets looked at that go by one of these names.
+    def datasets_named(self, *names: str) -> tuple[str, ...]:
+        """Return the data sets that go by one of these names.
 
         A part of a data set, such as song-7000, goes by the name of the whole.
         """
         return tuple(each for each in self.datasets if each.split("-")[0] in names)
 
     @cached_property
-    def _settings(self) -> dict[TabularRun, Setting]:
-        return {each.run: each for each in settings_of(self.records)}
+    def _settings(self) -> dict[TabularRun, Setting[TabularRun]]:
+        return {setting.run: setting for setting in settings_of(self.records)}
 
-    def setting(self, name: str, method: Method, **changes: Any) -> Setting | None:
+    def setting(
+        self, name: str, method: Method, **changes: Any
+    ) -> Setting[TabularRun] | None:
         """Return a method on a data set by the protocol, but for some changes."""
         if self.epochs is not None:
             changes = {"epochs": self.epochs, **changes}
@@ -163,31 +65,31 @@ class Evidence:
         self, name: str, method: Method, metric: str = "test MAE", **changes: Any
     ) -> BySeed:
         """Return a metric by seed; nothing if there is no such run."""
-        found = self.setting(name, method, **changes)
-        return {} if found is None else found.values(metric)
+        setting = self.setting(name, method, **changes)
+        return {} if setting is None else setting.values(metric)
 
     def summaries(
         self, name: str, method: Method, of: Callable[[Record], float], **changes: Any
     ) -> BySeed:
-        """Return a number made of each record by seed; nothing if there is none."""
-        found = self.setting(name, method, **changes)
-        records = {} if found is None else found.by_seed()
+        """Return a number computed from each record, by seed; empty without records."""
+        setting = self.setting(name, method, **changes)
+        records = {} if setting is None else setting.by_seed()
         return {seed: of(record) for seed, record in records.items()}
 
     def measurement(self, what: str, name: str) -> Record | None:
-        """Return what was measured of a data set."""
+        """Return the record of a measurement on a data set; None if there is none."""
         wanted = Measurement(what, name)
         return next((each for each in self.records if each.run == wanted), None)
 
     @property
     def tabular(self) -> tuple[str, ...]:
-        """Those of the data sets looked at that are no series and no games."""
+        """The data sets that are tables: neither series nor games."""
         others = {**SERIES, **GAMES}
         return tuple(name for name in self.datasets if name not in others)
 
     @property
     def series(self) -> tuple[str, ...]:
-        """The series looked at: all, unless data sets were asked for."""
+        """The series: all of them, unless data sets were asked for."""
         if self.datasets == DATA:
             return tuple(SERIES)
         return tuple(name for name in self.datasets if name in SERIES)
@@ -199,16 +101,17 @@ class Evidence:
         wanted = ForecastRun(name, architecture, method, 0, **READING)
         if self.epochs is not None:
             wanted = wanted.for_epochs(self.epochs)
-        found = self._forecasts.get(wanted)
-        return {} if found is None else found.values(metric)
+        setting = self._forecasts.get(wanted)
+        return {} if setting is None else setting.values(metric)
 
     @cached_property
-    def _forecasts(self) -> dict[ForecastRun, ForecastSetting]:
-        return {each.run: each for each in forecast_settings(self.records)}
+    def _forecasts(self) -> dict[ForecastRun, Setting[ForecastRun]]:
+        settings = settings_over_seeds(self.records, ForecastRun)
+        return {setting.run: setting for setting in settings}
 
     @property
     def games(self) -> tuple[str, ...]:
-        """The games looked at: those of the catalogue, unless others are asked for."""
+        """The games: those of the catalogue, unless data sets were asked for."""
         if self.datasets == DATA:
             return VALUE_GAMES
         return tuple(name for name in self.datasets if name in GAMES)
@@ -226,8 +129,9 @@ class Evidence:
         return None if l2 is None or hl is None else ValuePair(l2, hl)
 
     @cached_property
-    def _on_games(self) -> dict[ValueRun, ValueSetting]:
-        return {each.run: each for each in value_settings(self.records)}
+    def _on_games(self) -> dict[ValueRun, Setting[ValueRun]]:
+        settings = settings_over_seeds(self.records, ValueRun)
+        return {setting.run: setting for setting in settings}
 
     def chosen(self, name: str, method: str, metric: str = "test MAE") -> BySeed:
         """Return a metric of a tuned method, its setting chosen on validation rows.
@@ -255,7 +159,7 @@ class Evidence:
         return {each.run for each in self.records}
 
     @cached_property
-    def _validated(self) -> list[Setting]:
+    def _validated(self) -> list[Setting[TabularRun]]:
         usual = [record for record in self.records if self._is_usual(record)]
         return [each for each in validated_settings(usual) if each.method.is_tuned]
 
@@ -266,132 +170,3 @@ class Evidence:
         changes = {} if self.epochs is None else {"epochs": self.epochs}
         of = TabularRun.of(run.dataset, run.method, run.seed, part=run.part, **changes)
         return run == of
-
-
-def on(name: str, finding: Finding) -> Finding:
-    """Return a finding with its data set, which its part begins with."""
-    return replace(finding, part=f"{title(name)}: {finding.part}", dataset=name)
-
-
-def title(name: str) -> str:
-    """Return what a person calls a data set."""
-    return source(name).title
-
-
-def lower(part: str, a: BySeed, b: BySeed) -> Finding:
-    """Return whether a is below b: exact test of paired seeds, one-sided."""
-    found = Comparison.of(a, b)
-    if found.n < ENOUGH:
-        return _too_few(part, found)
-    told = _told(a, b, found)
-    if found.p_higher <= LEVEL:
-        opposite = f"{told}, p of the opposite {found.p_higher:.2g}"
-        return Finding(part, Verdict.REFUTED, opposite)
-    is_lower = found.p_lower <= LEVEL
-    verdict = Verdict.CONFIRMED if is_lower else Verdict.NOT_SIGNIFICANT
-    return Finding(part, verdict, f"{told}, p {found.p_lower:.2g}")
-
-
-def not_lower(part: str, a: BySeed, b: BySeed, margin: float) -> Finding:
-    """Return whether a is not below b by more than a share of it.
-
-    Confirmed if the 95 % interval of the difference is above that, or a significantly
-    above b; refuted if a is significantly below b, and by more than that in the mean.
-    """
-    found = Comparison.of(a, b)
-    if found.n < ENOUGH:
-        return _too_few(part, found)
-    room = _room(a, b, found, margin)
-    verdict = Verdict.NOT_SIGNIFICANT
-    if found.interval()[0] > -room or found.p_higher <= LEVEL:
-        verdict = Verdict.CONFIRMED
-    elif found.p_lower <= LEVEL and found.mean < -room:
-        verdict = Verdict.REFUTED
-    return Finding(part, verdict, _told(a, b, found))
-
-
-def not_higher(part: str, a: BySeed, b: BySeed, margin: float) -> Finding:
-    """Return whether a is not above b by more than a share of it.
-
-    As `not_lower`, the other way up.
-    """
-    found = Comparison.of(a, b)
-    if found.n < ENOUGH:
-        return _too_few(part, found)
-    room = _room(a, b, found, margin)
-    verdict = Verdict.NOT_SIGNIFICANT
-    if found.interval()[1] < room or found.p_lower <= LEVEL:
-        verdict = Verdict.CONFIRMED
-    elif found.p_higher <= LEVEL and found.mean > room:
-        verdict = Verdict.REFUTED
-    return Finding(part, verdict, _told(a, b, found))
-
-
-def within(part: str, a: BySeed, b: BySeed, margin: float) -> Finding:
-    """Return whether a is as b, up to a share of it.
-
-    Confirmed if the 95 % interval of the difference lies within the margin; refuted if
-    it lies outside.
-    """
-    found = Comparison.of(a, b)
-    if found.n < ENOUGH:
-        return _too_few(part, found)
-    room = _room(a, b, found, margin)
-    verdict = _verdict_of(found.interval(), -room, room)
-    return Finding(part, verdict, _told(a, b, found))
-
-
-def in_range(
-    part: str, values: BySeed, low: float = -math.inf, high: float = math.inf
-) -> Finding:
-    """Return whether a mean is between two numbers.
-
-    Confirmed if its 95 % interval is; refuted if that lies outside.
-    """
-    found = Comparison.of(values, dict.fromkeys(values, 0.0))
-    if found.n < ENOUGH:
-        return _too_few(part, found)
-    interval = found.interval()
-    told = f"{found.mean:.4g} [{interval[0]:.4g}, {interval[1]:.4g}]"
-    return Finding(part, _verdict_of(interval, low, high), told)
-
-
-def measured(part: str, *, holds: bool, numbers: str) -> Finding:
-    """Return a finding of numbers that have no chance in them."""
-    return Finding(part, Verdict.CONFIRMED if holds else Verdict.REFUTED, numbers)
-
-
-def not_run(part: str, why: str = "") -> Finding:
-    """Return that nothing was run, or nothing that could decide."""
-    return Finding(part, Verdict.NOT_RUN, why)
-
-
-def _too_few(part: str, found: Comparison) -> Finding:
-    told = f"{found.n} of {ENOUGH} seeds have a finite number" if found.n else ""
-    return Finding(part, Verdict.NOT_RUN, told)
-
-
-def _verdict_of(interval: tuple[float, float], low: float, high: float) -> Verdict:
-    """Return whether an interval lies within two numbers, outside, or on one."""
-    if low < interval[0] and interval[1] < high:
-        return Verdict.CONFIRMED
-    if interval[1] < low or interval[0] > high:
-        return Verdict.REFUTED
-    return Verdict.NOT_SIGNIFICANT
-
-
-def _room(a: BySeed, b: BySeed, found: Comparison, margin: float) -> float:
-    return margin * abs(_mean_of(b, found, a))
-
-
-def _mean_of(values: BySeed, found: Comparison, other: BySeed) -> float:
-    common = values.keys() & other.keys()
-    return math.fsum(values[seed] for seed in common) / found.n
-
-
-def _told(a: BySeed, b: BySeed, found: Comparison) -> str:
-    low, high = found.interval()
-    return (
-        f"{_mean_of(a, found, b):.4g} against {_mean_of(b, found, a):.4g}, "
-        f"difference {found.mean:+.3g} [{low:+.3g}, {high:+.3g}]"
-    )

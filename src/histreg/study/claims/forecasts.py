@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from itertools import product
 
 from histreg.study.catalogue import FORECAST_HL
-from histreg.study.claims.conditions import Find, together
-from histreg.study.claims.evidence import (
+from histreg.study.claims.claim import Claim
+from histreg.study.claims.conditions import (
+    Condition,
+    Find,
+    Pair,
+    all_of,
+    lower_each,
+)
+from histreg.study.claims.evidence import Evidence
+from histreg.study.claims.findings import (
     BySeed,
-    Claim,
-    Evidence,
     Finding,
     in_range,
-    lower,
     not_run,
-    on,
+    on_dataset,
 )
-from histreg.study.methods import L2
+from histreg.study.methods import L2, HLGauss
 from histreg.study.series.forecasters import BODIES
 
 MSE, MAE = "test MSE", "test MAE"
@@ -25,77 +30,60 @@ LINEAR = "Linear"
 OTHERS = tuple(body for body in BODIES if body != LINEAR)
 INPUT_MEAN = "mean of inputs"
 
-Forecasts = Callable[[Evidence, str], BySeed]
+LOSSES: dict[str, L2 | HLGauss] = {"l2": L2(), "HL-Gauss": FORECAST_HL}
 
 
-def _l2(body: str, metric: str) -> Forecasts:
-    return lambda evidence, name: evidence.forecasts(name, body, L2(), metric)
+def _forecaster(body: str, loss: str, metric: str, label: str = "") -> Condition:
+    def by_seed(evidence: Evidence, name: str) -> BySeed:
+        return evidence.forecasts(name, body, LOSSES[loss], metric)
+
+    return Condition(label or f"{body}, {loss}", by_seed, metric)
 
 
-def _hl(body: str, metric: str) -> Forecasts:
-    return lambda evidence, name: evidence.forecasts(name, body, FORECAST_HL, metric)
+def _all_series(evidence: Evidence) -> tuple[str, ...]:
+    return evidence.series
 
 
-def _lower_each(
-    what: Iterable[tuple[str, Forecasts, Forecasts]],
-    is_meant: Callable[[str], bool] = lambda _: True,
-) -> Find:
-    """Return whether on each series that is meant the first is below the second."""
-    each = tuple(what)
-
-    def find(evidence: Evidence) -> list[Finding]:
-        return [
-            on(name, lower(part, a(evidence, name), b(evidence, name)))
-            for name in evidence.series
-            if is_meant(name)
-            for part, a, b in each
-        ]
-
-    return find
-
-
-def _l2_below(body: str) -> list[tuple[str, Forecasts, Forecasts]]:
+def _below(lower: str, higher: str, body: str, *metrics: str) -> list[Pair]:
+    """Return pairs of a loss that should be lower, and of one that should be higher."""
     return [
-        (f"{body}, l2 below HL-Gauss ({metric})", _l2(body, metric), _hl(body, metric))
-        for metric in (MSE, MAE)
-    ]
-
-
-def _hl_below(
-    body: str, metrics: Iterable[str] = (MSE, MAE)
-) -> list[tuple[str, Forecasts, Forecasts]]:
-    return [
-        (f"{body}, HL-Gauss below l2 ({metric})", _hl(body, metric), _l2(body, metric))
+        (
+            _forecaster(body, lower, metric),
+            _forecaster(body, higher, metric, label=higher),
+        )
         for metric in metrics
     ]
 
 
-def _linear_is_best(evidence: Evidence) -> list[Finding]:
-    rivals = [(LINEAR, _hl)] + [(body, loss) for body in OTHERS for loss in (_l2, _hl)]
-    return _lower_each(
-        (
-            f"{LINEAR}, l2 below {body}, {'l2' if loss is _l2 else 'HL-Gauss'} ({MSE})",
-            _l2(LINEAR, MSE),
-            loss(body, MSE),
-        )
-        for body, loss in rivals
-    )(evidence)
+def _l2_below(body: str) -> list[Pair]:
+    return _below("l2", "HL-Gauss", body, MSE, MAE)
+
+
+def _hl_below(body: str, *metrics: str) -> list[Pair]:
+    return _below("HL-Gauss", "l2", body, *metrics)
+
+
+def _linear_is_best() -> Find:
+    rivals = [(LINEAR, "HL-Gauss"), *product(OTHERS, LOSSES)]
+    best = _forecaster(LINEAR, "l2", MSE)
+    pairs = [(best, _forecaster(body, loss, MSE)) for body, loss in rivals]
+    return lower_each(pairs, where=_all_series)
 
 
 def _loses_to_mean(evidence: Evidence) -> list[Finding]:
-    found = []
+    findings = []
     for name in evidence.series:
         naive = evidence.measurement("naive", name)
         for body in OTHERS:
-            for loss, told in ((_l2, "l2"), (_hl, "HL-Gauss")):
-                part = f"{body}, {told} above the mean of its inputs ({MSE})"
+            for loss in LOSSES:
+                part = f"{body}, {loss} above the mean of its inputs ({MSE})"
                 if naive is None:
-                    found.append(on(name, not_run(part)))
+                    findings.append(on_dataset(name, not_run(part)))
                     continue
                 level = naive.outcome.metrics[f"{INPUT_MEAN}, {MSE}"]
-                values = loss(body, MSE)(evidence, name)
-                found.append(on(name, in_range(part, values, low=level)))
-    return found
+                values = _forecaster(body, loss, MSE).by_seed(evidence, name)
+                findings.append(on_dataset(name, in_range(part, values, low=level)))
+    return findings
 
 
 CLAIMS = (
@@ -104,14 +92,14 @@ CLAIMS = (
         "With a linear model l2 is far better than HL-Gauss on all four series.",
         "l2 below HL-Gauss in test MSE and MAE.",
         ("forecasts",),
-        _lower_each(_l2_below(LINEAR)),
+        lower_each(_l2_below(LINEAR), where=_all_series),
     ),
     Claim(
         "K32",
         "With LSTM, HL-Gauss has the lower test MSE on all four series.",
         "HL-Gauss below l2 in test MSE. (In MAE the paper has it lower on two.)",
         ("forecasts",),
-        _lower_each(_hl_below("LSTM", (MSE,))),
+        lower_each(_hl_below("LSTM", MSE), where=_all_series),
     ),
     Claim(
         "K33",
@@ -119,9 +107,19 @@ CLAIMS = (
         "ETTh1.",
         "HL-Gauss below l2 in test MSE and MAE; on ETTh1 l2 below HL-Gauss.",
         ("forecasts",),
-        together(
-            _lower_each(_hl_below("GRU"), lambda name: name not in WORSE_WITH_HL),
-            _lower_each(_l2_below("GRU"), lambda name: name in WORSE_WITH_HL),
+        all_of(
+            lower_each(
+                _hl_below("GRU", MSE, MAE),
+                where=lambda evidence: [
+                    name for name in evidence.series if name not in WORSE_WITH_HL
+                ],
+            ),
+            lower_each(
+                _l2_below("GRU"),
+                where=lambda evidence: [
+                    name for name in evidence.series if name in WORSE_WITH_HL
+                ],
+            ),
         ),
     ),
     Claim(
@@ -129,7 +127,7 @@ CLAIMS = (
         "With a transformer l2 has the lower error on all four series.",
         "l2 below HL-Gauss in test MSE and MAE.",
         ("forecasts",),
-        _lower_each(_l2_below("Transformer")),
+        lower_each(_l2_below("Transformer"), where=_all_series),
     ),
     Claim(
         "K35",
@@ -138,6 +136,6 @@ CLAIMS = (
         "Linear with l2 below every other in test MSE; the 95 % interval of the test "
         "MSE of those that are not linear above that of the mean of the 96 inputs.",
         ("forecasts",),
-        together(_linear_is_best, _loses_to_mean),
+        all_of(_linear_is_best(), _loses_to_mean),
     ),
 )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from histreg.study.claims.claim import Claim
 from histreg.study.claims.conditions import (
     Condition,
+    all_of,
     lower_each,
     not_lower_each,
-    together,
+    on_tables,
 )
-from histreg.study.claims.evidence import Claim
 from histreg.study.engine.runs import Record
 from histreg.study.methods import L2, HLGauss, HLGaussAnnealed, HLOneBin
 from histreg.study.tabular.curves import (
@@ -78,7 +79,7 @@ CLAIMS = (
         "HL-OneBin. (The first errors of HL-OneBin include what rounding to bins "
         "costs.)",
         ("training",),
-        together(
+        all_of(
             not_lower_each([(_GAUSS_AREA, _ONE_BIN_AREA)], CLEAR),
             not_lower_each([(_GAUSS_SD, _ONE_BIN_SD)], CLEAR),
         ),
@@ -102,7 +103,7 @@ CLAIMS = (
                 )
                 for sigma in SMALL_SIGMAS
             ],
-            names=("song", "bike"),
+            where=on_tables("song", "bike"),
         ),
     ),
 )

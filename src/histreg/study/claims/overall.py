@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+from histreg.study.claims.claim import Claim
 from histreg.study.claims.conditions import (
     HL_GAUSS,
     HL_ONE_BIN,
     L1_LOSS,
     L2_LOSS,
     Condition,
+    all_of,
     lower_each,
     not_higher_each,
-    together,
+    on_tables,
 )
-from histreg.study.claims.evidence import (
-    BySeed,
-    Claim,
-    Evidence,
-    Finding,
-    lower,
-    not_run,
-    title,
-)
+from histreg.study.claims.evidence import Evidence
+from histreg.study.claims.findings import BySeed, Finding, lower, not_run, title
 from histreg.study.methods import (
     MDN,
     L2Clipping,
@@ -45,8 +40,8 @@ NETWORKS = (
     HL_GAUSS,
 )
 """As the paper lists them, but for l2+Softmax+Mean: see K9."""
-NOT_SONG = ("ct", "bike", "pole")
-SONG = ("song",)
+NOT_SONG = on_tables("ct", "bike", "pole")
+SONG = on_tables("song")
 
 FAR_WORSE = 2.0
 NEAR = 0.2
@@ -88,7 +83,7 @@ def _closest(evidence: Evidence) -> list[Finding]:
             _softmax_gap(evidence, ct),
             _softmax_gap(evidence, name),
         )
-        for ct in evidence.among("ct")
+        for ct in evidence.datasets_named("ct")
         for name in evidence.tabular
         if name != ct
     ]
@@ -106,13 +101,13 @@ CLAIMS = (
         "HL-Gauss below each other network; on Song Year l1 below HL-Gauss, and "
         f"HL-Gauss below each of the rest. {TUNED} {WHICH_SOFTMAX}",
         ("overall-validation",),
-        together(
+        all_of(
             lower_each(
-                [(HL_GAUSS, each) for each in _others(HL_GAUSS)], names=NOT_SONG
+                [(HL_GAUSS, each) for each in _others(HL_GAUSS)], where=NOT_SONG
             ),
-            lower_each([(L1_LOSS, HL_GAUSS)], names=SONG),
+            lower_each([(L1_LOSS, HL_GAUSS)], where=SONG),
             lower_each(
-                [(HL_GAUSS, each) for each in _others(HL_GAUSS, L1_LOSS)], names=SONG
+                [(HL_GAUSS, each) for each in _others(HL_GAUSS, L1_LOSS)], where=SONG
             ),
         ),
     ),
@@ -130,7 +125,7 @@ CLAIMS = (
         "In test MAE l2+Noise and l2+Clipping below l2, and HL-Gauss below both. "
         f"{TUNED}",
         ("overall-validation",),
-        together(
+        all_of(
             lower_each([(NOISE, L2_LOSS), (CLIPPING, L2_LOSS)]),
             lower_each([(HL_GAUSS, NOISE), (HL_GAUSS, CLIPPING)]),
         ),
@@ -144,7 +139,7 @@ CLAIMS = (
         "each other (where the numbers of seeds alone make the pairs). "
         f"{WHICH_SOFTMAX}",
         ("overall",),
-        together(
+        all_of(
             lower_each([(SOFTMAX, L2_LOSS), (HL_GAUSS, SOFTMAX)]),
             _closest,
         ),
@@ -172,9 +167,9 @@ CLAIMS = (
         "In test MAE l2 below HL-OneBin on the first two, HL-OneBin below l2 on the "
         "others.",
         ("overall",),
-        together(
-            lower_each([(L2_LOSS, HL_ONE_BIN)], names=("ct", "pole")),
-            lower_each([(HL_ONE_BIN, L2_LOSS)], names=("song", "bike")),
+        all_of(
+            lower_each([(L2_LOSS, HL_ONE_BIN)], where=on_tables("ct", "pole")),
+            lower_each([(HL_ONE_BIN, L2_LOSS)], where=on_tables("song", "bike")),
         ),
     ),
     Claim(
@@ -182,7 +177,9 @@ CLAIMS = (
         "l2 is the worst network on Bike Sharing.",
         f"Each other network below l2 in test MAE. {TUNED} {WHICH_SOFTMAX}",
         ("overall-validation",),
-        lower_each([(each, L2_LOSS) for each in _others(L2_LOSS)], names=("bike",)),
+        lower_each(
+            [(each, L2_LOSS) for each in _others(L2_LOSS)], where=on_tables("bike")
+        ),
     ),
     Claim(
         "K12",
@@ -192,9 +189,9 @@ CLAIMS = (
         f"Year linear regression not more than {NEAR:.0%} above any network, thus not "
         f"above the best. {TUNED} {WHICH_SOFTMAX}",
         ("overall-validation",),
-        together(
-            lower_each([(L2_LOSS.times(FAR_WORSE), OLS)], names=NOT_SONG),
-            not_higher_each([(OLS, each) for each in NETWORKS], NEAR, names=SONG),
+        all_of(
+            lower_each([(L2_LOSS.times(FAR_WORSE), OLS)], where=NOT_SONG),
+            not_higher_each([(OLS, each) for each in NETWORKS], NEAR, where=SONG),
         ),
     ),
 )

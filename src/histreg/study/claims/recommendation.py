@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from histreg.study.catalogue import RECOMMENDED
+from histreg.study.claims.claim import Claim
 from histreg.study.claims.conditions import (
     HL_GAUSS,
     L2_LOSS,
     Condition,
+    all_of,
     lower_each,
     not_higher_each,
-    together,
 )
-from histreg.study.claims.evidence import Claim
 
 MARGIN = 0.05  # by which the recommended settings may be worse than those of the tables
 
@@ -26,7 +26,7 @@ CLAIMS = (
         f"{MARGIN:.0%} above that with the settings of the tables (a sigma of one bin, "
         "a padding of ten), and below that of l2.",
         ("rule-of-thumb",),
-        together(
+        all_of(
             not_higher_each([(_RECOMMENDED, HL_GAUSS)], MARGIN),
             lower_each([(_RECOMMENDED, L2_LOSS)]),
         ),

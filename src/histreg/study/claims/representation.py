@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from histreg.study.catalogue import AUXILIARY
+from histreg.study.catalogue.representation import AUXILIARY
+from histreg.study.claims.claim import Claim
 from histreg.study.claims.conditions import (
     HL_GAUSS,
     L2_LOSS,
     Condition,
+    all_of,
     lower_each,
     not_lower_each,
-    together,
+    on_tables,
 )
-from histreg.study.claims.evidence import Claim
 from histreg.study.methods import (
     L2,
     HLGauss,
@@ -25,7 +26,7 @@ from histreg.study.methods import (
 )
 
 CONSIDERABLE = 0.05
-MARGIN = 0.02  # by which something that does not help may
+MARGIN = 0.02  # by which an error may fall and still count as not improved
 
 
 def _with(method: Method, body: str, **changes: Any) -> Condition:
@@ -119,7 +120,7 @@ CLAIMS = (
         "HL-Gauss below l2+HL-Gauss in test MAE at each weight; at each weight above 0 "
         f"that not more than {MARGIN:.0%} below its value at weight 0.",
         ("auxiliary",),
-        together(
+        all_of(
             lower_each([(HL_GAUSS, each) for each in _MULTI_TASK]),
             not_lower_each(
                 [(each, _MULTI_TASK[0]) for each in _MULTI_TASK[1:]], MARGIN
@@ -133,9 +134,9 @@ CLAIMS = (
         "HL-Gauss below l2 of each number of moments in test MAE; on CT Position l2 of "
         "four moments below l2.",
         ("auxiliary",),
-        together(
+        all_of(
             lower_each([(HL_GAUSS, each) for each in _MOMENTS]),
-            lower_each([(_FOUR_MOMENTS, _MOMENTS[0])], names=("ct",)),
+            lower_each([(_FOUR_MOMENTS, _MOMENTS[0])], where=on_tables("ct")),
         ),
     ),
 )

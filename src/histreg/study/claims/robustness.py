@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from histreg.study.catalogue import CORRUPTED
+from histreg.study.catalogue.robustness import CORRUPTED
+from histreg.study.claims.claim import Claim
 from histreg.study.claims.conditions import Condition, lower_each
-from histreg.study.claims.evidence import Claim
 from histreg.study.methods import L1, L2, HLGauss, HLOneBin
 
 MOST = CORRUPTED[-1]

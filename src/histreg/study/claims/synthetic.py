@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from histreg.study.catalogue import (
-    AS_IT_IS,
+from histreg.study.catalogue import experiment
+from histreg.study.catalogue.synthetic import (
     FAR,
     FREQUENCIES,
     NEAR,
     OFFSETS,
     SINE_HL,
-    experiment,
+    UNSCALED,
 )
-from histreg.study.claims.evidence import (
-    BySeed,
-    Claim,
-    Evidence,
-    Finding,
-    in_range,
-    lower,
-    not_higher,
-)
+from histreg.study.claims.claim import Claim
+from histreg.study.claims.evidence import Evidence
+from histreg.study.claims.findings import BySeed, Finding, in_range, lower, not_higher
 from histreg.study.engine.runs import Record, Run
 from histreg.study.methods import L2, Method
 from histreg.study.sines.curves import BestRate, best_rates
@@ -31,7 +25,7 @@ SAME = 0.2
 FITS, DOES_NOT_FIT = 0.01, 0.05  # of the target's variance, 0.5: 2 % and 10 %
 
 Loss = tuple[Method, tuple[float, float]]
-L2_LOSS: Loss = (L2(), AS_IT_IS)
+L2_LOSS: Loss = (L2(), UNSCALED)
 HL_NEAR: Loss = (SINE_HL, NEAR)
 HL_FAR: Loss = (SINE_HL, FAR)
 HIGHER = tuple(alpha for alpha, _ in FREQUENCIES)
@@ -46,14 +40,14 @@ AREAS = (
 
 
 class _Sines:
-    """The best rates of those losses and targets of which all runs are there."""
+    """The best rates of the losses and targets whose runs all have a record."""
 
     def __init__(self, evidence: Evidence) -> None:
-        found = {each.run: each for each in evidence.records}
+        records_by_run = {record.run: record for record in evidence.records}
         groups: dict[tuple[object, ...], list[Record | None]] = {}
-        # By the runs of the catalogue: smaller networks are no evidence.
+        # Only the runs of the catalogue: smaller networks are no evidence.
         for run in experiment("sines").runs:
-            groups.setdefault(_setting(run), []).append(found.get(run))
+            groups.setdefault(_task(run), []).append(records_by_run.get(run))
         complete = [group for group in groups.values() if None not in group]
         records = [each for group in complete for each in group if each is not None]
         self._best = {
@@ -74,7 +68,8 @@ class _Sines:
         return {} if best is None else best.finals
 
 
-def _setting(run: Run) -> tuple[object, ...]:
+def _task(run: Run) -> tuple[object, ...]:
+    """Return what runs share that differ only in the learning rate and the seed."""
     assert isinstance(run, SineRun)
     return run.method, run.alpha, run.beta, run.value_range
 

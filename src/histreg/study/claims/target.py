@@ -5,28 +5,29 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
-from histreg.study.catalogue import UNIFORM, with_bins
+from histreg.study.catalogue.target import UNIFORM, with_bins
+from histreg.study.claims.claim import Claim
 from histreg.study.claims.conditions import (
     HL_ONE_BIN,
     Condition,
+    all_of,
     lower_each,
     not_higher_each,
     not_lower_each,
-    together,
+    on_tables,
     within_each,
 )
-from histreg.study.claims.evidence import (
-    Claim,
-    Evidence,
+from histreg.study.claims.evidence import Evidence
+from histreg.study.claims.findings import (
     Finding,
     in_range,
     measured,
     not_run,
-    on,
+    on_dataset,
 )
 from histreg.study.methods import HLGauss, HLOneBin, HLProjected
 
-MARGIN = 0.02  # by which something that does not help may
+MARGIN = 0.02  # by which an error may fall and still count as not improved
 RISE = 0.05
 FLAT = 0.1
 NEGLIGIBLE = 0.01  # of the bias at the ends
@@ -45,16 +46,16 @@ def _label_bias(evidence: Evidence) -> list[Finding]:
 
 
 def _label_bias_on(evidence: Evidence, name: str) -> list[Finding]:
-    found = evidence.measurement("label-bias", name)
+    record = evidence.measurement("label-bias", name)
     parts = [f"high for {end} sigma" for end in ("small", "large")]
-    if found is None:
-        return [on(name, not_run(part)) for part in parts]
-    curves = found.outcome.curves
+    if record is None:
+        return [on_dataset(name, not_run(part)) for part in parts]
+    curves = record.outcome.curves
     biases = dict(zip(curves["sigma_in_bins"], curves["label bias"], strict=True))
     sigmas = sorted(sigma for sigma in biases if sigma > 0)  # 0 is HL-OneBin
     least = min(sigmas[1:-1], key=lambda sigma: biases[sigma])
     return [
-        on(
+        on_dataset(
             name,
             measured(
                 part,
@@ -74,7 +75,7 @@ def _one_bin_floor(evidence: Evidence) -> list[Finding]:
         "pole": (f"HL-OneBin above {HALF_BIN:g} (train MAE)", (HALF_BIN, math.inf)),
     }
     return [
-        on(
+        on_dataset(
             name,
             in_range(part, evidence.values(name, HLOneBin(), "train MAE"), *limits),
         )
@@ -110,7 +111,7 @@ CLAIMS = (
         f"lowers the test MAE by more than {MARGIN:.0%}, and no epsilon has one that "
         "far below HL-OneBin's.",
         ("uniform",),
-        together(
+        all_of(
             not_lower_each([(b, a) for a, b in pairwise(_EPSILONS)], MARGIN),
             not_lower_each([(each, _EPSILONS[0]) for each in _EPSILONS[2:]], MARGIN),
         ),
@@ -133,14 +134,16 @@ CLAIMS = (
         "HL-OneBin in test MAE, but on Song Year, where the paper's own numbers say "
         "the opposite.",
         ("projected",),
-        together(
+        all_of(
             lower_each(
                 [
                     (Condition.of(HLGauss(), each), Condition.of(HLProjected(), each))
                     for each in ("test MAE", "test RMSE")
                 ]
             ),
-            lower_each([(_PROJECTED, HL_ONE_BIN)], names=("ct", "bike", "pole")),
+            lower_each(
+                [(_PROJECTED, HL_ONE_BIN)], where=on_tables("ct", "bike", "pole")
+            ),
         ),
     ),
     Claim(
@@ -163,7 +166,7 @@ CLAIMS = (
         f"{USUAL}, and at {', '.join(map(str, FLAT_BINS))} within {FLAT:.0%} of it; on "
         f"CT Position HL-OneBin's test RMSE at {USUAL} below that at {MANY[-1]}.",
         ("bins",),
-        together(
+        all_of(
             lower_each(
                 [
                     (loss(USUAL, metric), loss(FEW, metric))
@@ -175,7 +178,7 @@ CLAIMS = (
             within_each([(_gauss(k), _gauss(USUAL)) for k in FLAT_BINS], FLAT),
             lower_each(
                 [(_one_bin(USUAL, "test RMSE"), _one_bin(MANY[-1], "test RMSE"))],
-                names=("ct",),
+                where=on_tables("ct"),
             ),
         ),
     ),
@@ -187,7 +190,7 @@ CLAIMS = (
         f"test MAE at {', '.join(f'{each:g}' for each in FLAT_SIGMAS)} within "
         f"{FLAT:.0%} of that at 1.",
         ("sigma",),
-        together(
+        all_of(
             lower_each(
                 [
                     (_sigma(1.0, metric), _sigma(end, metric))

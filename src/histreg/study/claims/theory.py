@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from histreg.study.claims.evidence import Claim, Evidence, Finding, measured, not_run
+from histreg.study.claims.claim import Claim
+from histreg.study.claims.evidence import Evidence
+from histreg.study.claims.findings import Finding, measured, not_run
 from histreg.study.engine.runs import Outcome
 from histreg.study.measurements import Measurement
 
@@ -88,20 +90,22 @@ def _outcome(evidence: Evidence, what: str) -> Outcome | None:
 
 
 def _theorems(evidence: Evidence) -> list[Finding]:
-    found = _outcome(evidence, "theorems")
-    told = {} if found is None else found.metrics
-    return [_theorem(name, told) for name in STATEMENTS]
+    outcome = _outcome(evidence, "theorems")
+    values = {} if outcome is None else outcome.metrics
+    return [_theorem(name, values) for name in STATEMENTS]
 
 
-def _theorem(name: str, told: Mapping[str, float]) -> Finding:
+def _theorem(name: str, values: Mapping[str, float]) -> Finding:
     part = f"{name}: {STATEMENTS[name]}"
-    of_it = {k: v for k, v in TOLERANCES.items() if k.startswith(f"{name} ")}
-    if not of_it.keys() <= told.keys():
+    tolerances = {k: v for k, v in TOLERANCES.items() if k.startswith(f"{name} ")}
+    if not tolerances.keys() <= values.keys():
         return not_run(part)
-    violated = [k for k in of_it if not told[k] <= of_it[k]]  # NaN is a violation
-    shown = violated or [max(of_it, key=lambda k: told[k] / of_it[k])]
+    violated = [
+        k for k in tolerances if not values[k] <= tolerances[k]
+    ]  # NaN is a violation
+    shown = violated or [max(tolerances, key=lambda k: values[k] / tolerances[k])]
     numbers = "; ".join(
-        f"{k.removeprefix(f'{name} ')} {told[k]:.2g}, at most {of_it[k]:.2g}"
+        f"{k.removeprefix(f'{name} ')} {values[k]:.2g}, at most {tolerances[k]:.2g}"
         for k in shown
     )
     return measured(part, holds=not violated, numbers=numbers)
@@ -109,16 +113,16 @@ def _theorem(name: str, told: Mapping[str, float]) -> Finding:
 
 def _negligible(evidence: Evidence) -> list[Finding]:
     findings = []
-    found = _outcome(evidence, "bias")
+    outcome = _outcome(evidence, "bias")
     for bias, along, unit, start in (
         ("discretisation", "sigma_in_bins", "bins", 0.88),
         ("truncation", "padding_in_sigmas", "sigmas", 6.0),
     ):
         part = f"{bias} bias from {start:g} {unit} on"
-        if found is None:
+        if outcome is None:
             findings.append(not_run(part))
             continue
-        places, biases = found.curves[along], found.curves[f"{bias} bias"]
+        places, biases = outcome.curves[along], outcome.curves[f"{bias} bias"]
         pairs = zip(places, biases, strict=True)
         beyond = [(height, x) for x, height in pairs if x >= start]
         height, x = max(beyond)
@@ -129,11 +133,11 @@ def _negligible(evidence: Evidence) -> list[Finding]:
 
 def _edge(evidence: Evidence) -> list[Finding]:
     part = "largest bias of recommended over the range"
-    found = _outcome(evidence, "theorems")
+    outcome = _outcome(evidence, "theorems")
     name = "T11 largest bias of recommended, in bins"
-    if found is None or name not in found.metrics:
+    if outcome is None or name not in outcome.metrics:
         return [not_run(part)]
-    largest = found.metrics[name]
+    largest = outcome.metrics[name]
     return [
         measured(part, holds=0.008 <= largest <= 0.010, numbers=f"{largest:.4f} bins")
     ]

@@ -4,71 +4,57 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from histreg.study.analysis.comparisons import LEVEL
-from histreg.study.analysis.ratios import Ratios, ratios_of
-from histreg.study.catalogue import VALUE_SEEDS
-from histreg.study.claims.conditions import Find, together
-from histreg.study.claims.evidence import (
-    ENOUGH,
-    Claim,
-    Evidence,
-    Finding,
-    Verdict,
-    not_run,
-)
+from histreg.study.analysis.comparisons import Comparison
+from histreg.study.analysis.ratios import log_ratios_of
+from histreg.study.catalogue.values import VALUE_SEEDS
+from histreg.study.claims.claim import Claim
+from histreg.study.claims.conditions import Find, all_of
+from histreg.study.claims.evidence import Evidence
+from histreg.study.claims.findings import ENOUGH, Finding, not_run, one_sided
 
 MAE, RMSE = "test MAE", "test RMSE"
 
 
 def _over_games(
-    part: str, metric: str, decide: Callable[[str, Ratios], Finding]
+    part: str, metric: str, decide: Callable[[str, Comparison], Finding]
 ) -> Find:
-    """Return what the ratios of all games that are looked at decide.
+    """Find what the ratios of all games decide.
 
-    Nothing as long as a game lacks a seed of the catalogue: those that come first would
-    be a choice.
+    Not run as long as a game lacks a seed of the catalogue: the games that happen to be
+    finished first would be a choice.
     """
 
     def find(evidence: Evidence) -> list[Finding]:
-        told = f"{part} ({metric})"
+        full_part = f"{part} ({metric})"
         games = evidence.games
         if not games:
             return []
         begun = [pair for name in games if (pair := evidence.value_pair(name))]
         if not begun:
-            return [not_run(told)]
+            return [not_run(full_part)]
         pairs = [each for each in begun if each.errors(metric).keys() >= {*VALUE_SEEDS}]
         if len(pairs) < len(games):
             n_seeds = len(VALUE_SEEDS)
             why = f"{len(pairs)} of {len(games)} games have {n_seeds} seeds finite"
-            return [not_run(told, why)]
+            return [not_run(full_part, why)]
         if len(pairs) < ENOUGH:
-            return [not_run(told, f"{len(pairs)} games, of at least {ENOUGH}")]
-        return [decide(told, ratios_of(pairs, metric))]
+            return [not_run(full_part, f"{len(pairs)} games, of at least {ENOUGH}")]
+        return [decide(full_part, log_ratios_of(pairs, metric))]
 
     return find
 
 
-def _most(part: str, found: Ratios) -> Finding:
-    told = f"{found.n_lower} of {found.n} games"
-    return _decided(part, told, found.p_most_lower, found.p_most_higher)
+def _most(part: str, logs: Comparison) -> Finding:
+    numbers = f"{logs.n_lower} of {logs.n} games"
+    return one_sided(part, numbers, logs.p_sign("less"), logs.p_sign("greater"))
 
 
-def _mean(part: str, found: Ratios) -> Finding:
-    low, high = found.interval
-    told = (
-        f"mean log ratio {found.estimate.mean:+.3g} [{low:+.3g}, {high:+.3g}] over "
-        f"{found.n} games"
+def _mean(part: str, logs: Comparison) -> Finding:
+    low, high = logs.interval
+    numbers = (
+        f"mean log ratio {logs.mean:+.3g} [{low:+.3g}, {high:+.3g}] over {logs.n} games"
     )
-    return _decided(part, told, found.p_lower, found.p_higher)
-
-
-def _decided(part: str, told: str, p: float, p_opposite: float) -> Finding:
-    if p_opposite <= LEVEL:
-        told = f"{told}, p of the opposite {p_opposite:.2g}"
-        return Finding(part, Verdict.REFUTED, told)
-    verdict = Verdict.CONFIRMED if p <= LEVEL else Verdict.NOT_SIGNIFICANT
-    return Finding(part, verdict, f"{told}, p {p:.2g}")
+    return one_sided(part, numbers, logs.p_t("less"), logs.p_t("greater"))
 
 
 GAMES_SAID = (
@@ -84,7 +70,7 @@ CLAIMS = (
         "one-sided), and the mean log ratio of their errors below 0 (t-test, "
         "one-sided).",
         ("values",),
-        together(
+        all_of(
             _over_games("HL-Gauss below l2 in most games", MAE, _most),
             _over_games("HL-Gauss below l2 on average over games", MAE, _mean),
         ),

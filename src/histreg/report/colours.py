@@ -1,0 +1,22 @@
+"""Colours and marks that can be told apart in grey print and without colour vision."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+
+BLUE, ORANGE, GREY = "#0067a5", "#c65d00", "#6b6b6b"
+GREEN, PURPLE, BLACK = "#3d8c40", "#8b3fa8", "#000000"
+LOOKS = ((BLUE, "o"), (ORANGE, "s"), (GREEN, "^"), (PURPLE, "D"), (BLACK, "v"))
+"""A colour and a mark."""
+LOOK_OF = {"HL-Gauss": LOOKS[0], "l2": LOOKS[1], "HL-OneBin": LOOKS[2], "l1": LOOKS[3]}
+"""Of the losses that figures have in common, so that they look alike in all."""
+
+
+def looks_of(names: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Return a colour and a mark for each name, different ones within a figure."""
+    distinct = list(dict.fromkeys(names))
+    known = {name: LOOK_OF[name] for name in distinct if name in LOOK_OF}
+    free = [look for look in LOOKS if look not in known.values()] or LOOKS
+    others = (name for name in distinct if name not in LOOK_OF)
+    return known | dict(zip(others, itertools.cycle(free), strict=False))

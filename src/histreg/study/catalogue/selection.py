@@ -1,0 +1,80 @@
+"""Selection: the runs of experiments that a command asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from histreg._checks import check_choice, check_count
+from histreg.study.datasets import GAMES, SERIES, TABLES
+from histreg.study.engine.runs import Run
+from histreg.study.methods import METHODS
+from histreg.study.series.forecasters import BODIES
+from histreg.study.shapes.predictors import PREDICTORS
+
+
+def selected(
+    runs: Sequence[Run],
+    *,
+    datasets: Collection[str] = (),
+    methods: Collection[str] = (),
+    models: Collection[str] = (),
+    seeds: Collection[int] = (),
+    epochs: int | None = None,
+) -> tuple[Run, ...]:
+    """Return the runs that are asked for; all of them if nothing is asked for.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+    datasets : collection of str
+        A data set that the experiment does not have gets the runs of the first that
+        it has, by its own protocol. Tables, series and games have none of each other's
+        runs.
+    methods : collection of str
+    models : collection of str
+        The bodies of forecasters.
+    seeds : collection of int
+    epochs : int, optional
+        Instead of the protocol's, for networks that are trained in epochs.
+    """
+    for name in datasets:
+        check_choice("--datasets", name, {**TABLES, **SERIES, **GAMES})
+    for name in methods:
+        check_choice("--methods", name, {**METHODS, **PREDICTORS})
+    for name in models:
+        check_choice("--models", name, BODIES)
+    if epochs is not None:
+        check_count("--epochs", epochs, at_least=1)
+    if datasets:
+        runs = [run for name in datasets for run in _on(name, runs)]
+    chosen = []
+    for run in dict.fromkeys(runs):
+        if methods and run.facet("method") not in (None, *methods):
+            continue
+        if models and run.facet("architecture") not in (None, *models):
+            continue
+        if seeds and run.facet("seed") not in (None, *seeds):
+            continue
+        if epochs is not None:
+            run = run.for_epochs(epochs)
+        chosen.append(run)
+    return tuple(chosen)
+
+
+def _on(dataset: str, runs: Sequence[Run]) -> list[Run]:
+    """Return the runs on a data set, or those on another one moved to it."""
+    names = [run.facet("dataset") for run in runs]
+    alike = [name for name in names if name is None or _are_alike(name, dataset)]
+    if not alike:
+        return []
+    source = dataset if dataset in alike else alike[0]
+    return [
+        run.moved_to(dataset)
+        for run, name in zip(runs, names, strict=True)
+        if name == source
+    ]
+
+
+def _are_alike(a: object, b: str) -> bool:
+    """Return whether both are tables, both series or both games."""
+    return any(a in kind and b in kind for kind in (TABLES, SERIES, GAMES))

@@ -1,0 +1,40 @@
+"""What a site is made from."""
+
+import pytest
+
+from histreg.report.site.study_results import StudyResults
+from histreg.study.catalogue import EXPERIMENTS
+from histreg.study.claims import CLAIMS, Verdict
+from histreg.study.engine.store import Store
+from tests.report.site.conftest import OVERALL
+
+
+def test_every_experiment_has_its_records(study):
+    assert study.records.keys() == EXPERIMENTS.keys()
+    assert {each.run for each in study.records["overall"]} == {
+        each.run for each in OVERALL
+    }
+    assert study.records["sines"] == []
+    # HL-OneBin and HL-Gauss on Pole are in other experiments too, and count once.
+    assert len(study.records["projected"]) > 0
+    assert len(study.everything) == len(OVERALL) + 2
+
+
+def test_every_claim_is_judged_as_the_command_does(study):
+    judged = {each.claim.name: each for each in study.judged}
+    assert judged.keys() == CLAIMS.keys()
+    assert judged["K1"].verdict == Verdict.NOT_RUN
+    # HL-OneBin above l2 on Pole, all five seeds.
+    assert judged["K10"].verdict == Verdict.CONFIRMED
+    assert judged["K10"].where == "pole (1 of 4)"
+    assert judged["K10"].findings.rows[0][1] == "confirmed"
+
+
+def test_an_experiment_decides_the_claims_that_read_it(study):
+    names = [e.claim.name for e in study.decided_by(EXPERIMENTS["bias"])]
+    assert "K39" in names and "K10" not in names
+
+
+def test_a_store_without_records_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="must have records, got none in"):
+        StudyResults.of(Store(tmp_path))
