@@ -7,7 +7,7 @@ import pytest
 
 from histreg import HistogramRegressor
 from histreg.report.model_page import LEVELS, Evidence, write_page
-from histreg.tabular.evaluation import scores_of
+from histreg.tabular.scores import scores_of
 from tests.browser import chromium
 
 PICTURES = 4 + 6

@@ -43,7 +43,10 @@ from histreg.cli.outputs import Overwrite, check_output, check_output_folder
 from histreg.cli.study import app as study_app
 from histreg.errors import InputError
 from histreg.tabular.columns import TEMPORAL, described_kinds, kinds_of, named_kinds
-from histreg.tabular.evaluation import (
+from histreg.tabular.model_files import DESCRIPTION
+from histreg.tabular.objectives import LOSSES
+from histreg.tabular.regressor import HistogramRegressor
+from histreg.tabular.scores import (
     CensoredScores,
     Parts,
     Scores,
@@ -54,9 +57,6 @@ from histreg.tabular.evaluation import (
     scores_of_point,
     shown_number,
 )
-from histreg.tabular.model_files import DESCRIPTION
-from histreg.tabular.objectives import LOSSES
-from histreg.tabular.regressor import HistogramRegressor
 from histreg.tabular.training import Epoch
 from histreg.tails import KINDS
 

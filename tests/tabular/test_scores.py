@@ -7,7 +7,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from histreg import HistogramRegressor, metrics
-from histreg.tabular.evaluation import (
+from histreg.tabular.scores import (
     censored_scores_of,
     check_orderable,
     normal_crps,
