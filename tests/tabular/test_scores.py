@@ -1,4 +1,4 @@
-"""Scores on held-out rows, and the split that makes them."""
+"""Scores on held-out rows."""
 
 import numpy as np
 import pytest
@@ -11,10 +11,8 @@ from histreg.tabular.scores import (
     censored_scores_of,
     check_orderable,
     normal_crps,
-    parts_of,
     scores_of,
     scores_of_point,
-    shown_number,
 )
 
 
@@ -76,29 +74,3 @@ def test_rows_whose_order_is_not_known_cannot_be_scored():
     check_orderable(np.array([1.0, 2.0]), np.array([False, True]))
     with pytest.raises(ValueError, match="two y whose order is known"):
         check_orderable(np.array([1.0, 2.0]), np.array([True, False]))
-
-
-def test_parts_are_disjoint_and_complete():
-    parts = parts_of(101, test=0.2, calibration=0.1, order=None, seed=0)
-    each = (parts.learn, parts.calibrate, parts.test)
-    assert [len(part) for part in each] == [71, 10, 20]
-    assert sorted(np.concatenate(each)) == list(range(101))
-    again = parts_of(101, test=0.2, calibration=0.1, order=None, seed=0)
-    assert np.array_equal(parts.test, again.test)
-
-
-def test_in_an_order_the_last_rows_are_the_test():
-    order = np.arange(10)[::-1]
-    parts = parts_of(10, test=0.3, calibration=0.2, order=order, seed=0)
-    assert parts.test.tolist() == [2, 1, 0] and parts.calibrate.tolist() == [4, 3]
-
-
-@pytest.mark.parametrize("test, calibration", [(0.6, 0.5), (1.0, 0.0), (-0.1, 0.1)])
-def test_fractions_that_leave_nothing_are_refused(test, calibration):
-    with pytest.raises(ValueError, match="add up to less than 1"):
-        parts_of(10, test=test, calibration=calibration, order=None, seed=0)
-
-
-def test_numbers_are_shown_as_people_write_them():
-    shown = {0.123456: "0.1235", 12345.6: "12,346", -2500.0: "-2,500", 1e12: "1e+12"}
-    assert {value: shown_number(value) for value in shown} == shown

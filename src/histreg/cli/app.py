@@ -42,21 +42,20 @@ from histreg.cli.interpretation import Interpretation, interpret
 from histreg.cli.outputs import Overwrite, check_output, check_output_folder
 from histreg.cli.study import app as study_app
 from histreg.errors import InputError
+from histreg.report.printed import shown_number
 from histreg.tabular.columns import TEMPORAL, described_kinds, kinds_of, named_kinds
 from histreg.tabular.model_files import DESCRIPTION
 from histreg.tabular.objectives import LOSSES
 from histreg.tabular.regressor import HistogramRegressor
 from histreg.tabular.scores import (
     CensoredScores,
-    Parts,
     Scores,
     censored_scores_of,
     check_orderable,
-    parts_of,
     scores_of,
     scores_of_point,
-    shown_number,
 )
+from histreg.tabular.splits import Parts, parts_of
 from histreg.tabular.training import Epoch
 from histreg.tails import KINDS
 

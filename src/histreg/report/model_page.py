@@ -16,8 +16,9 @@ from histreg.distribution import Histogram
 from histreg.errors import InputError
 from histreg.report import figures
 from histreg.report.figures import Array
+from histreg.report.printed import shown_number
 from histreg.tabular.columns import described_kinds
-from histreg.tabular.scores import Scores, scores_of, shown_number
+from histreg.tabular.scores import Scores, scores_of
 
 LEVELS = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
 N_EXAMPLES = 6

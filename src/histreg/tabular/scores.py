@@ -1,4 +1,4 @@
-"""Evaluation: how well a fitted model does on rows it has not seen."""
+"""Scores: how well a model predicts rows it was not trained on."""
 
 from __future__ import annotations
 
@@ -94,11 +94,6 @@ def scores_of_point(
     )
 
 
-def shown_number(value: float) -> str:
-    """Return a number as people write it: four digits, or all before the point."""
-    return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.4g}"
-
-
 def normal_crps(error: Tensor, sigma: float | Tensor) -> Tensor:
     r"""Return the CRPS of normal distributions, (...) -> (...).
 
@@ -118,47 +113,3 @@ def _errors(
 ) -> tuple[float, float]:
     error = predicted - y
     return float(np.abs(error).mean()), float(np.sqrt((error**2).mean()))
-
-
-@dataclass(frozen=True)
-class Parts:
-    """Which rows are learnt from, calibrated on and kept for the test."""
-
-    learn: NDArray[np.int64]
-    calibrate: NDArray[np.int64]
-    test: NDArray[np.int64]
-
-
-def parts_of(
-    n: int,
-    *,
-    test: float,
-    calibration: float,
-    order: NDArray[np.int64] | None,
-    seed: int,
-) -> Parts:
-    """Return a split of n rows by fractions.
-
-    Parameters
-    ----------
-    n : int
-    test, calibration : float in [0, 1)
-    order : ndarray of n row numbers, optional
-        Then the last rows of this order are the test rows, and those before them are
-        calibrated on; otherwise rows are drawn at random.
-    seed : int
-    """
-    if not (0 <= test < 1 and 0 <= calibration < 1 and test + calibration < 1):
-        raise InputError(
-            "the fractions of held-out and calibration rows must lie in [0, 1) and add "
-            f"up to less than 1, got {test} and {calibration}"
-        )
-    if order is None:
-        order = np.random.default_rng(seed).permutation(n)
-    n_test, n_calibrate = round(test * n), round(calibration * n)
-    n_learn = n - n_test - n_calibrate
-    if n_learn < 1:
-        raise InputError(f"the table must leave rows to learn from, got {n} rows")
-    return Parts(
-        order[:n_learn], order[n_learn : n_learn + n_calibrate], order[n - n_test :]
-    )
