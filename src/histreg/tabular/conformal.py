@@ -23,16 +23,57 @@ Ramdas 2022, "Nested conformal prediction and quantile out-of-bag ensemble metho
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
 from histreg._checks import check_choice, check_fraction
+from histreg.bins import Bins
 from histreg.distribution import Histogram
 
 METHODS = ("central", "shortest")
 HAIR = 1e-12  # of the probability that is left outside
 ROUNDING = 4 * torch.finfo(torch.float64).eps  # of a level near one
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """Rows to calibrate on: what was predicted for them, and their y.
+
+    Parameters
+    ----------
+    bins : sequence of m Bins
+    logits : Tensor of shape (n, m, k), float64
+        With all their digits, so that equal scores are equal to those of predictions.
+    y : Tensor of shape (n, m), float64
+    """
+
+    bins: Sequence[Bins]
+    logits: Tensor
+    y: Tensor
+    _growths: dict[tuple[float, str], list[float]] = field(
+        default_factory=dict, init=False, repr=False
+    )
+
+    def growths(self, coverage: float, method: str) -> list[float]:
+        """Return the t of each target, see `growth`; kept for the next call."""
+        key = (coverage, method)
+        if key not in self._growths:
+            self._growths[key] = [
+                growth(
+                    scores(
+                        Histogram(bins, logits=self.logits[:, i]),
+                        self.y[:, i],
+                        coverage,
+                        method,
+                    ),
+                    coverage,
+                )
+                for i, bins in enumerate(self.bins)
+            ]
+        return self._growths[key]
 
 
 def scores(

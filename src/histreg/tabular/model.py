@@ -16,9 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from histreg.bins import Bins
-from histreg.distribution import Histogram
 from histreg.errors import InputError
-from histreg.tabular import conformal
 from histreg.tabular.columns import (
     NUMBER_OR_TIME,
     LabelCodes,
@@ -27,9 +25,11 @@ from histreg.tabular.columns import (
     n_numbers,
     named_kinds,
 )
+from histreg.tabular.conformal import Calibration
 from histreg.tabular.model_schema import BODY, READOUT, SHARP, check_names
 from histreg.tabular.networks import CopiedBody, Stack, TabularBody, without_autocast
 from histreg.tabular.objectives import Objective, OnHistogram
+from histreg.tabular.predictions import Predictions
 
 CHUNK = 4096  # rows at once; 16,384 took a fifth longer
 MOST_COPIES = 8
@@ -37,13 +37,6 @@ CHUNK_FLOATS = 2**24  # at once, for wide tables and large ensembles
 BLOCK = 32
 """Rows come in multiples of it, the last one repeated: float32 is then summed in one
 order, and what is predicted for a row does not depend on its company."""
-
-
-class Calibration(NamedTuple):
-    """Rows to calibrate on: what was predicted for them, and what came."""
-
-    logits: Tensor  # (n, m, k), float64: ties must come out as in prediction
-    y: Tensor  # (n, m), float64
 
 
 @dataclass
@@ -116,54 +109,20 @@ class Model:
                 outputs = stack(numbers, codes)[:, :n].cpu()
             yield outputs  # not within: the mode would be that of the caller
 
-    def mean(self, table: Table) -> Tensor:
-        """Return predicted means, (n, m) float64."""
-        return torch.cat([self.objective.mean(each) for each in self.outputs(table)])
-
-    def read(self, table: Table, reading: Callable[[Histogram, int], Tensor]) -> Tensor:
-        """Return a reading of the distribution of each row and target.
-
-        Parameters
-        ----------
-        table : Table of n rows
-        reading : callable
-            (Histogram of batch shape (c,), number of the target) -> (c, ...).
-
-        Returns
-        -------
-        Tensor of shape (n, m, ...)
-        """
-        parts = []
+    def predictions(self, table: Table) -> Iterator[Predictions]:
+        """Yield the predictions for some rows after the other, in their order."""
         for outputs in self.outputs(table):
-            each = [
-                reading(self.objective.distribution(outputs, i), i)
-                for i in range(self.n_targets)
-            ]
-            parts.append(torch.stack(each, dim=1))
-        return torch.cat(parts)
+            yield Predictions.of(
+                outputs, self.objective, self.calibration, is_flat=self.is_flat
+            )
 
     def calibrate(self, table: Table, y: Tensor) -> None:
-        """Keep what is predicted for these rows beside what came, y (n, m)."""
-        logits = self.read(table, lambda d, _: d.logits)
-        self.calibration = Calibration(logits, y)
-
-    def interval(self, table: Table, coverage: float, method: str) -> Tensor:
-        """Return lower and upper ends, (n, m, 2); calibrated ones if there are rows."""
-        if self.calibration is None:
-            return self.read(
-                table, lambda d, _: torch.stack(d.interval(coverage, method), dim=-1)
-            )
-        growths = []
-        for i, bins in enumerate(self.bins):
-            d = Histogram(bins, logits=self.calibration.logits[:, i])
-            scores = conformal.scores(d, self.calibration.y[:, i], coverage, method)
-            growths.append(conformal.growth(scores, coverage))
-        return self.read(
-            table,
-            lambda d, i: torch.stack(
-                conformal.interval(d, coverage, method, growths[i]), dim=-1
-            ),
-        )
+        """Keep what is predicted for these rows, and their y (n, m)."""
+        logits = [
+            torch.stack([d.logits for d in part.distributions], dim=1)
+            for part in self.predictions(table)
+        ]
+        self.calibration = Calibration(self.bins, torch.cat(logits), y)
 
     def begin_sharp(self, generator: torch.Generator | None = None) -> Stack:
         """Return the second stack: the same body, a readout that starts as the first's.
@@ -235,7 +194,8 @@ class Model:
             _check_weights(module, prefix, weights)
             tensors |= weights
         if self.calibration is not None:
-            tensors["calibration.logits"], tensors["calibration.y"] = self.calibration
+            tensors["calibration.logits"] = self.calibration.logits
+            tensors["calibration.y"] = self.calibration.y
         return described, {
             name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()
         }
@@ -286,7 +246,7 @@ class Model:
             _fill(model.sharp.readout, SHARP, tensors)
         if described["is_calibrated"]:
             model.calibration = Calibration(
-                tensors["calibration.logits"], tensors["calibration.y"]
+                bins, tensors["calibration.logits"], tensors["calibration.y"]
             )
         return model.to(torch.device("cpu"))
 

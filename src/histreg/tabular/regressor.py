@@ -8,7 +8,6 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -73,6 +72,11 @@ from histreg.tabular.objectives import (
     TargetProbs,
     center_and_scale,
     objective_of,
+)
+from histreg.tabular.predictions import (
+    Predictions,
+    checked_levels,
+    checked_thresholds,
 )
 from histreg.tabular.training import (
     Epoch,
@@ -548,10 +552,42 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         check_choice("output_type", output_type, OUTPUT_TYPES)
         if output_type == "quantiles":
             return self.predict_quantiles(X, alpha)
-        if output_type == "mean":  # which needs no distribution
-            table = self._table(X)
-            return self._shaped(self.model_.mean(table))
-        return self._reading(X, lambda d, _: getattr(d, output_type))
+        return self._read(X, lambda p: getattr(p, output_type))
+
+    def predict_all(self, X: Any) -> Predictions:
+        """Return all that is predicted for these rows, from one run of the network.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d)
+
+        Returns
+        -------
+        Predictions
+            With ``mean``, ``median``, ``mode``, ``variance``, ``quantiles(alpha)``,
+            ``interval(coverage, method)``, ``prob_above(threshold)`` and
+            ``distribution``, each equal to the ``predict_*`` method of the same name.
+            It holds the distributions, 8 bytes per bin and row.
+        """
+        return Predictions.concatenated(self.predict_in_chunks(X))
+
+    def predict_in_chunks(self, X: Any) -> Iterator[Predictions]:
+        """Return an iterator over `predict_all` of a few thousand rows at a time.
+
+        For tables whose distributions do not fit into memory: the network is run for
+        the rows of one chunk when it is asked for.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d)
+
+        Returns
+        -------
+        iterator of Predictions
+            In the order of the rows.
+        """
+        table = self._table(X)
+        return self.model_.predictions(table)
 
     def predict_dist(self, X: Any) -> Histogram | tuple[Histogram, ...]:
         """Return the predicted distribution of each row.
@@ -565,13 +601,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         Histogram of batch shape (n,), or a tuple of m of them
             In float64 on the CPU: 8 bytes per bin and row.
         """
-        table = self._table(X)
-        logits = self.model_.read(table, lambda d, _: d.logits)  # (n, m, k)
-        each = tuple(
-            Histogram(bins, logits=logits[:, i])
-            for i, bins in enumerate(self.model_.bins)
-        )
-        return each[0] if self.model_.is_flat else each
+        return self.predict_all(X).distribution
 
     def predict_quantiles(
         self, X: Any, alpha: float | Sequence[float] = DECILES
@@ -587,13 +617,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         -------
         ndarray of shape (n, q), or (n, m, q); (n,) or (n, m) for one float
         """
-        levels = np.atleast_1d(np.asarray(alpha, dtype=np.float64))
-        if levels.ndim != 1 or not ((levels >= 0) & (levels <= 1)).all():
-            raise InputError(f"alpha must hold levels in [0, 1], got {alpha=}")
-        found = self._reading(
-            X, lambda d, _: d.quantiles(levels.tolist()).movedim(0, -1)
-        )
-        return found[..., 0] if isinstance(alpha, Real) else found
+        checked_levels(alpha)  # before any work is done
+        return self._read(X, lambda p: p.quantiles(alpha))
 
     def predict_interval(
         self, X: Any, coverage: float = 0.9, method: str = "central"
@@ -617,13 +642,13 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         """
         check_fraction("coverage", coverage)
         check_choice("method", method, conformal.METHODS)
-        table = self._table(X)
-        ends = self._shaped(self.model_.interval(table, coverage, method))
-        return ends[..., 0], ends[..., 1]
+        parts = [p.interval(coverage, method) for p in self.predict_in_chunks(X)]
+        lower, upper = map(np.concatenate, zip(*parts, strict=True))
+        return lower, upper
 
     def predict_var(self, X: Any) -> NDArray[np.float64]:
         """Return the variance of each row's distribution: (n,) or (n, m)."""
-        return self._reading(X, lambda d, _: d.variance)
+        return self._read(X, lambda p: p.variance)
 
     def predict_proba_above(
         self, X: Any, threshold: float | Sequence[float]
@@ -640,16 +665,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         ndarray of shape (n,) or (n, m)
         """
         check_is_fitted(self)
-        limits = np.atleast_1d(np.asarray(threshold, dtype=float))
-        if limits.shape not in ((1,), (self.n_outputs_,)):
-            raise InputError(
-                "threshold must be one number, or one for each of the "
-                f"{self.n_outputs_} targets, got shape {limits.shape}"
-            )
-        if np.isnan(limits).any():
-            raise InputError(f"threshold must not be NaN, got {threshold=}")
-        limits = np.broadcast_to(limits, (self.n_outputs_,))
-        return self._reading(X, lambda d, i: d.prob(float(limits[i]), math.inf))
+        checked_thresholds(threshold, self.n_outputs_)  # before any work is done
+        return self._read(X, lambda p: p.prob_above(threshold))
 
     def sample(
         self,
@@ -673,9 +690,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         check_count("n_samples", n_samples, at_least=1)
         generator = torch.Generator()
         generator.manual_seed(int(check_random_state(random_state).randint(2**31)))
-        return self._reading(
-            X, lambda d, _: d.sample((n_samples,), generator=generator).movedim(0, -1)
-        )
+        return self._read(X, lambda p: p.sample(n_samples, generator))
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model into a folder, as JSON and safetensors.
@@ -888,7 +903,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None"
             )
-        table, kinds = self._read(X, reset=reset)
+        table, kinds = self._read_table(X, reset=reset)
         y = self._checked_y(y)
         is_flat, y = y.ndim == 1, y.reshape(len(y), -1)
         with _input_errors():
@@ -944,9 +959,9 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     def _table(self, X: Any) -> Table:
         """Return the table to predict for."""
         check_is_fitted(self)
-        return self._read(X, reset=False)[0]
+        return self._read_table(X, reset=False)[0]
 
-    def _read(self, X: Any, *, reset: bool) -> tuple[Table, tuple[str, ...]]:
+    def _read_table(self, X: Any, *, reset: bool) -> tuple[Table, tuple[str, ...]]:
         """Return a table after scikit-learn's checks, and the kinds of its columns."""
         if nw.dependencies.is_into_dataframe(X):
             with _input_errors():
@@ -1365,16 +1380,11 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         self.history_ = history
         self.n_iter_ = len(history["loss"])
 
-    def _reading(
-        self, X: Any, reading: Callable[[Histogram, int], Tensor]
+    def _read(
+        self, X: Any, reading: Callable[[Predictions], NDArray[np.float64]]
     ) -> NDArray[np.float64]:
-        """Return a reading of each distribution, see `Model.read`."""
-        table = self._table(X)
-        return self._shaped(self.model_.read(table, reading))
-
-    def _shaped(self, values: Tensor) -> NDArray[np.float64]:
-        """Return an array, without the dimension of targets if y had none."""
-        return (values[:, 0] if self.model_.is_flat else values).numpy()
+        """Return a reading of the predictions of all rows, some rows at a time."""
+        return np.concatenate([reading(part) for part in self.predict_in_chunks(X)])
 
     def _options(self) -> dict[str, Any]:
         """Return the constructor's options that are no code, for JSON."""

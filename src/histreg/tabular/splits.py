@@ -12,7 +12,7 @@ from histreg.errors import InputError
 
 @dataclass(frozen=True)
 class Parts:
-    """Which rows are learnt from, calibrated on and kept for the test."""
+    """Row numbers for training, for calibration and for the test."""
 
     learn: NDArray[np.int64]
     calibrate: NDArray[np.int64]
@@ -33,10 +33,12 @@ def parts_of(
     ----------
     n : int
     test, calibration : float in [0, 1)
+        Fractions of the rows.
     order : ndarray of n row numbers, optional
-        Then the last rows of this order are the test rows, and those before them are
-        calibrated on; otherwise rows are drawn at random.
+        The last rows in this order are the test rows, those before them the
+        calibration rows. Without it rows are drawn at random.
     seed : int
+        For the random split.
     """
     if not (0 <= test < 1 and 0 <= calibration < 1 and test + calibration < 1):
         raise InputError(
@@ -48,7 +50,7 @@ def parts_of(
     n_test, n_calibrate = round(test * n), round(calibration * n)
     n_learn = n - n_test - n_calibrate
     if n_learn < 1:
-        raise InputError(f"the table must leave rows to learn from, got {n} rows")
+        raise InputError(f"the split must leave rows for training, got {n} rows")
     return Parts(
         order[:n_learn], order[n_learn : n_learn + n_calibrate], order[n - n_test :]
     )
