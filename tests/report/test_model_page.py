@@ -25,7 +25,7 @@ def evidence():
 
 def test_the_evidence_is_what_the_model_says(evidence):
     found, model, X, y = evidence
-    assert found.scores == scores_of(model, X, y)
+    assert found.scores == scores_of(model.predict_all(X), y)
     lower, upper = model.predict_interval(X, 0.9)
     covered = ((lower <= y) & (y <= upper)).mean()
     at_90 = LEVELS.tolist().index(0.9)

@@ -14,7 +14,7 @@ from histreg.tabular.predictions import (
     checked_levels,
     checked_thresholds,
 )
-from tests.tabular.passes import rows_seen_by
+from tests.tabular.passes import rows_seen
 
 X = np.random.default_rng(0).normal(size=(300, 3))
 FLAT = 3 * X[:, 0] + np.random.default_rng(1).normal(size=300)
@@ -90,7 +90,7 @@ def test_chunks_are_the_rows_in_their_order(fitted):
 
 
 def test_all_readings_come_from_one_run_of_the_network(fitted):
-    with rows_seen_by(fitted) as seen:
+    with rows_seen() as seen:
         found = fitted.predict_all(X)
         for _ in range(2):
             assert found.mean.shape == found.median.shape == found.mode.shape
@@ -154,7 +154,7 @@ def test_thresholds_are_one_or_one_per_target():
 
 
 def test_wrong_arguments_are_refused_before_the_network_is_run(model):
-    with rows_seen_by(model) as seen:
+    with rows_seen() as seen:
         for predict in (
             lambda: model.predict(X, "average"),
             lambda: model.predict_quantiles(X, 2.0),

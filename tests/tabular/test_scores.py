@@ -42,7 +42,7 @@ def test_the_scores_of_a_model_are_those_of_its_predictions():
     X = rng.normal(size=(100, 2))
     y = X[:, 0]
     model = HistogramRegressor((8,), max_iter=3, random_state=0).fit(X, y)
-    scores = scores_of(model, X, y)
+    scores = scores_of(model.predict_all(X), y)
     assert scores.mae == pytest.approx(np.abs(model.predict(X) - y).mean())
     median = model.predict_quantiles(X, [0.5])[:, 0]
     assert scores.mae_of_median == pytest.approx(np.abs(median - y).mean())
@@ -52,7 +52,7 @@ def test_the_scores_of_a_model_are_those_of_its_predictions():
     assert scores.crps < scores.mae
     with pytest.raises(ValueError, match="one target can be scored, got 2"):
         both = np.stack([y, y], axis=1)
-        scores_of(model.fit(X, both), X, both[:, 0])
+        scores_of(model.fit(X, both).predict_all(X), both[:, 0])
 
 
 def test_censored_rows_are_scored_up_to_the_time_that_a_fifth_exceed():
@@ -61,7 +61,7 @@ def test_censored_rows_are_scored_up_to_the_time_that_a_fifth_exceed():
     y, censored = life.clip(max=1.0), life > 1
     model = HistogramRegressor((8,), max_iter=3, random_state=0)
     model.fit(X, y, censored=censored)
-    scores = censored_scores_of(model, X, y, censored)
+    scores = censored_scores_of(model.predict_all(X), y, censored)
     assert scores.horizon == np.quantile(y, 0.8)
     assert scores.concordance == metrics.concordance(model.predict(X), y, censored)
     expected = metrics.censored_crps(

@@ -41,13 +41,14 @@ class Evidence:
     @classmethod
     def of(cls, model: Any, X: Any, y: Array, *, target: str, source: str) -> Evidence:
         """Collect the predictions of a `HistogramRegressor` with one target."""
-        distribution = model.predict_dist(X)
+        predictions = model.predict_all(X)
+        distribution = predictions.distribution
         if not isinstance(distribution, Histogram):
             raise InputError("the page is of a model with one target, got several")
         as_predicted = [distribution.interval(level) for level in LEVELS]
         coverage = {"as predicted": _shares(as_predicted, y)}
         if model.model_.calibration is not None:
-            calibrated = [model.predict_interval(X, level) for level in LEVELS]
+            calibrated = [predictions.interval(level) for level in LEVELS]
             coverage["calibrated"] = _shares(calibrated, y)
         fitted = model.model_
         facts = {
@@ -64,9 +65,9 @@ class Evidence:
             target=target,
             source=source,
             y=y,
-            predicted=model.predict(X),
+            predicted=predictions.mean,
             distribution=distribution,
-            scores=scores_of(model, X, y),
+            scores=scores_of(predictions, y),
             coverage=coverage,
             facts=facts,
             is_training_table=model.notes_.get("source") == source,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -14,32 +13,31 @@ from torch import Tensor
 from histreg import metrics
 from histreg.distribution import Histogram
 from histreg.errors import InputError
+from histreg.tabular.predictions import Predictions
 
 COVERAGE = 0.9
-SCORED_SHARE = 0.8  # of censored targets, beyond which few are left to judge by
+SCORED_SHARE = 0.8  # of censored targets; beyond it few are left to score
 
 
 @dataclass(frozen=True)
 class Scores:
-    """Means over held-out rows, in units of y; coverage and width of 90 % intervals."""
+    """Mean scores of held-out rows, in units of y, and of their 90 % intervals."""
 
     mae: float
     rmse: float
-    mae_of_median: float  # of skewed targets less than that of the mean
+    mae_of_median: float  # less than ``mae`` if targets are skewed
     crps: float
     coverage: float
     width: float
 
 
-def scores_of(model: Any, X: Any, y: NDArray[np.float64]) -> Scores:
-    """Return the scores of a regressor with `predict_dist` and `predict_interval`."""
-    distribution = model.predict_dist(X)
-    if not isinstance(distribution, Histogram):
-        raise InputError(f"one target can be scored, got {len(distribution)}")
-    lower, upper = model.predict_interval(X, COVERAGE)
+def scores_of(predictions: Predictions, y: NDArray[np.float64]) -> Scores:
+    """Return the scores of predictions for rows with these y, of one target."""
+    distribution = _distribution_of(predictions)
+    lower, upper = predictions.interval(COVERAGE)
     return Scores(
-        *_errors(model.predict(X), y),
-        mae_of_median=_errors(model.predict(X, "median"), y)[0],
+        *_errors(predictions.mean, y),
+        mae_of_median=_errors(predictions.median, y)[0],
         crps=metrics.crps(distribution, y).mean().item(),
         coverage=metrics.covered(lower, upper, y).mean().item(),
         width=metrics.width(lower, upper).mean().item(),
@@ -48,7 +46,7 @@ def scores_of(model: Any, X: Any, y: NDArray[np.float64]) -> Scores:
 
 @dataclass(frozen=True)
 class CensoredScores:
-    """Of held-out rows of which some are censored, see `metrics`."""
+    """Scores of held-out rows with censored targets, see `histreg.metrics`."""
 
     concordance: float
     crps: float  # up to the horizon, in units of y
@@ -56,18 +54,19 @@ class CensoredScores:
 
 
 def censored_scores_of(
-    model: Any, X: Any, y: NDArray[np.float64], censored: NDArray[np.bool_]
+    predictions: Predictions, y: NDArray[np.float64], censored: NDArray[np.bool_]
 ) -> CensoredScores:
-    """Return the scores of a regressor, up to the time that a fifth of y exceed."""
+    """Return the scores of predictions, up to the time that a fifth of y exceed."""
+    distribution = _distribution_of(predictions)
     horizon = float(np.quantile(y, SCORED_SHARE))
-    crps = metrics.censored_crps(model.predict_dist(X), y, censored, horizon=horizon)
+    crps = metrics.censored_crps(distribution, y, censored, horizon=horizon)
     return CensoredScores(
-        metrics.concordance(model.predict(X), y, censored), crps.mean().item(), horizon
+        metrics.concordance(predictions.mean, y, censored), crps.mean().item(), horizon
     )
 
 
 def check_orderable(y: NDArray[np.float64], censored: NDArray[np.bool_]) -> None:
-    """Raise, before any work is done, unless held-out rows can be scored."""
+    """Raise unless rows have two y whose order is known, as `concordance` needs."""
     metrics.concordance(y, y, censored)
 
 
@@ -76,10 +75,10 @@ def scores_of_point(
     y: NDArray[np.float64],
     residuals: NDArray[np.float64],
 ) -> Scores:
-    """Return the scores of a number per row, with normal errors around it.
+    """Return the scores of one number per row, with normal errors around it.
 
-    Their standard deviation is that of the residuals, of rows not trained on if the
-    comparison is to be fair.
+    Their standard deviation is the root mean square of the residuals. For a fair
+    comparison these come from rows that were not trained on.
     """
     sigma = max(float(np.sqrt(np.mean(residuals**2))), 1e-300)
     half = float(torch.special.ndtri(torch.tensor((1 + COVERAGE) / 2))) * sigma
@@ -99,13 +98,21 @@ def normal_crps(error: Tensor, sigma: float | Tensor) -> Tensor:
 
     .. math:: \sigma (z (2 \Phi(z) - 1) + 2 \varphi(z) - 1 / \sqrt{\pi})
 
-    with z the error in units of sigma (Gneiting and Raftery 2007).
+    with z = error / sigma (Gneiting and Raftery 2007).
     """
     z = error / sigma
     density = torch.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
     return sigma * (
         z * torch.special.erf(z / math.sqrt(2)) + 2 * density - 1 / math.sqrt(math.pi)
     )
+
+
+def _distribution_of(predictions: Predictions) -> Histogram:
+    """Return the distribution of the one target; raise if there are several."""
+    distribution = predictions.distribution
+    if not isinstance(distribution, Histogram):
+        raise InputError(f"one target can be scored, got {len(distribution)}")
+    return distribution
 
 
 def _errors(
