@@ -41,6 +41,11 @@ class Table(NamedTuple):
 
     numbers: NDArray[np.float64]  # (n, d), NaN where missing
     labels: NDArray[np.object_]  # (n, c) of str, None where missing
+    kinds: tuple[str, ...]  # of all columns, d + c
+
+    def at(self, rows: slice | NDArray[np.int64]) -> Table:
+        """Return some of the rows."""
+        return Table(self.numbers[rows], self.labels[rows], self.kinds)
 
 
 def kinds_of(frame: Any) -> tuple[str, ...]:
@@ -100,6 +105,7 @@ def read_frame(frame: Any, kinds: Sequence[str]) -> Table:
     return Table(
         np.stack(numbers, axis=1) if numbers else np.empty((n, 0)),
         np.stack(labels, axis=1) if labels else np.empty((n, 0), dtype=object),
+        tuple(kinds),
     )
 
 

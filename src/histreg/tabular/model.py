@@ -7,11 +7,10 @@ of scikit-learn. Predictions are made some rows at a time, so that memory stays 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -32,7 +31,6 @@ from histreg.tabular.objectives import Objective, OnHistogram
 from histreg.tabular.predictions import Predictions
 
 CHUNK = 4096  # rows at once; 16,384 took a fifth longer
-MOST_COPIES = 8
 CHUNK_FLOATS = 2**24  # at once, for wide tables and large ensembles
 BLOCK = 32
 """Rows come in multiples of it, the last one repeated: float32 is then summed in one
@@ -101,7 +99,7 @@ class Model:
         chunk -= chunk % BLOCK
         for start in range(0, len(table.numbers), chunk):
             rows = slice(start, start + chunk)
-            numbers, codes = self.inputs(Table(table.numbers[rows], table.labels[rows]))
+            numbers, codes = self.inputs(table.at(rows))
             n = len(numbers)
             whole = torch.arange(-(-n // BLOCK) * BLOCK).clamp(max=n - 1)
             numbers, codes = numbers[whole].to(device), codes[whole].to(device)
@@ -158,7 +156,7 @@ class Model:
         if isinstance(objective, OnHistogram):
             device = self.network.readout.weight.device
             rows = slice(CHUNK)  # enough to tell
-            inputs = self.inputs(Table(table.numbers[rows], table.labels[rows]))
+            inputs = self.inputs(table.at(rows))
             with torch.no_grad():
                 features = self.network.body(*(each.to(device) for each in inputs))
             for stack in (self.network, self.sharp):
@@ -256,70 +254,6 @@ class Model:
             if stack is not None:
                 stack.to(device).eval()
         return self
-
-
-def n_outside(y: Tensor, bins: Sequence[Bins]) -> int:
-    """Return how many of the targets (n, m) lie outside their bins."""
-    low = torch.tensor([each.lowest for each in bins], dtype=torch.float64)
-    high = torch.tensor([each.highest for each in bins], dtype=torch.float64)
-    return int(((y < low) | (y > high)).sum())
-
-
-class Sample(NamedTuple):
-    """Rows to learn from, in an order that depends on nothing but themselves."""
-
-    table: Table
-    y: np.ndarray  # (n, m)
-    weight: np.ndarray  # (n,), of mean 1
-    censored: np.ndarray | None  # (n, m), bool; None if nothing is
-
-
-def sample_of(
-    table: Table,
-    y: np.ndarray,
-    weight: np.ndarray,
-    censored: np.ndarray | None = None,
-) -> Sample:
-    """Return rows in an order of their own, without those of no weight.
-
-    Weights that are whole numbers are taken as copies, up to `MOST_COPIES` a row on
-    average, so a weight of 2 is the same as two rows, to the bit. Others multiply the
-    loss of their row.
-
-    Parameters
-    ----------
-    table : Table of n rows
-    y : ndarray of shape (n, m)
-    weight : ndarray of shape (n,)
-    censored : ndarray of shape (n, m), bool, optional
-        Part of a row, as y is.
-    """
-    present = np.flatnonzero(weight > 0)
-    weight = weight[present]
-    is_whole = (weight == np.floor(weight)).all()
-    if is_whole and (weight / len(weight)).sum() <= MOST_COPIES:
-        present = np.repeat(present, weight.astype(np.int64))
-        weight = np.ones(len(present))
-    numbers, labels, y = table.numbers[present], table.labels[present], y[present]
-    weight = weight / weight.max()
-    weight = weight / weight.mean()
-    coded = np.empty(labels.shape)
-    for i, column in enumerate(labels.T):
-        levels = sorted({label for label in column if label is not None})
-        known = {label: code for code, label in enumerate(levels)}
-        coded[:, i] = [known.get(label, -1) for label in column]
-    columns = [numbers, coded, y, weight[:, None]]
-    if censored is not None:
-        censored = censored[present]
-        columns.append(censored)
-    rows = np.concatenate(columns, axis=1) + 0.0  # no -0.0
-    as_bytes = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.shape[1] * 8)))
-    order = np.argsort(as_bytes.ravel(), kind="stable")
-    if censored is not None:
-        censored = censored[order] if censored.any() else None
-    return Sample(
-        Table(numbers[order], labels[order]), y[order], weight[order], censored
-    )
 
 
 def _prefixed(prefix: str, module: nn.Module) -> dict[str, Tensor]:

@@ -7,9 +7,9 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
@@ -25,95 +25,55 @@ from sklearn.utils.validation import (
 )
 from torch import Tensor, nn
 
-from histreg import spacings
-from histreg._checks import (
-    check_choice,
-    check_count,
-    check_fraction,
-    check_positive,
-    check_real,
-    check_weight,
-)
-from histreg.bins import (
-    SMALLEST_SPREAD,
-    Bins,
-    as_float64,
-    checked_bins,
-    float64_on,
-    least_spread,
-)
+from histreg._checks import check_choice, check_count, check_fraction, check_weight
+from histreg.bins import Bins
 from histreg.distribution import Histogram
 from histreg.errors import InputError
 from histreg.tabular import conformal, model_files, model_schema, training_state
-from histreg.tabular.columns import (
-    TEMPORAL,
-    LabelCodes,
-    NumberScaling,
-    Table,
-    kinds_of,
-    read_frame,
+from histreg.tabular.columns import TEMPORAL, Table, kinds_of, read_frame
+from histreg.tabular.fitting import (
+    NetworkRows,
+    check_size,
+    empty_body_for,
+    held_out_rows,
+    new_model,
+    objective_for,
+    settings_for,
+    sharpening_settings,
+    sharpens,
+    train_model,
+    train_sharp,
 )
-from histreg.tabular.model import Model, n_outside, sample_of
-from histreg.tabular.networks import (
-    ACTIVATIONS,
-    CopiedBody,
-    Stack,
-    TabularBody,
-    without_autocast,
-)
-from histreg.tabular.objectives import (
-    LEAST_RELATIVE_SPREAD,
-    LOSSES,
-    ON_BOUNDS,
-    ON_NUMBERS,
-    TARGETS,
-    NamedTarget,
-    Objective,
-    TargetProbs,
-    center_and_scale,
-    objective_of,
+from histreg.tabular.model import Model
+from histreg.tabular.networks import without_autocast
+from histreg.tabular.objectives import ON_BOUNDS, TargetProbs
+from histreg.tabular.options import (
+    check_options,
+    check_structure,
+    device_of,
+    json_options,
+    options_from_json,
+    structure_of,
+    tail_kinds,
 )
 from histreg.tabular.predictions import (
     Predictions,
     checked_levels,
     checked_thresholds,
 )
-from histreg.tabular.training import (
-    Epoch,
-    Generators,
-    Measure,
-    Rows,
-    Settings,
-    Snapshot,
-    optimizer_of,
-    train,
+from histreg.tabular.target_bins import (
+    grown_bins,
+    n_outside,
+    warn_if_clipped,
+    warn_if_in_tails,
+    warn_if_unresolved,
 )
+from histreg.tabular.training import Epoch, Generators, Settings, Snapshot, optimizer_of
+from histreg.tabular.training_rows import TrainingRows, rows_of
 from histreg.tabular.training_state import TrainingState
-from histreg.tails import checked_kinds
 
 OUTPUT_TYPES = ("mean", "median", "mode", "quantiles")
 DECILES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-SHARPENING_EPOCHS, SHARPENING_PATIENCE = 20, 4
-# Options that the fitted network is built by, and that cannot change after.
-STRUCTURE = (
-    "hidden_layer_sizes",
-    "activation",
-    "embedding_width",
-    "loss",
-    "target",
-    "n_bins",
-    "sigma_in_bins",
-    "padding_in_sigmas",
-    "final_sigma_in_bins",
-    "bins",
-    "tails",
-    "y_range",
-    "n_estimators",
-    "backbone",
-)
-ON_TARGETS = ("brier", "histogram")  # losses that smoothing concerns
-MOST_EMBEDDED = 128  # columns, see docs/regressor.md
-FEWEST_JUDGES = 5  # validation rows, below which their loss tells nothing
 
 
 class HistogramRegressor(RegressorMixin, BaseEstimator):
@@ -350,13 +310,15 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         HistogramRegressor
             This one.
         """
-        self._check_parameters()
+        check_options(self)
         goes_on = self.warm_start and hasattr(self, "model_")
         if goes_on:
-            self._check_structure()
-        device = self._device()
+            check_structure(self, self._structure)
+        device = device_of(self.device)
         with _plain_torch(device), self._all_or_nothing(goes_on=goes_on):
-            data = self._read_training(X, y, sample_weight, censored, reset=not goes_on)
+            data, is_flat = self._read_training(
+                X, y, sample_weight, censored, reset=not goes_on
+            )
             if data.censored is not None and bool(data.censored.all(dim=0).any()):
                 raise InputError(
                     "censored must leave targets that are known, one at least in each "
@@ -367,21 +329,29 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                 if goes_on:
                     self._grow(data)
                 else:
-                    self._start(data, generators)
+                    self._start(data, generators, is_flat=is_flat)
                 self.n_seen_ = self.n_clipped_ = 0
                 rows = self._rows(data, device)
                 self.model_.sharp = None  # of an earlier fit, for the network as it was
                 self._optimizers: list[torch.optim.Optimizer] = []
-                held_out = self._held_out(len(rows), device, generators)
-                settings = self._settings(len(rows))
+                held_out = held_out_rows(
+                    self,
+                    self.model_.network.n_models,
+                    len(rows),
+                    device,
+                    generators.cpu,
+                )
+                settings = settings_for(self, len(rows))
                 history = self._train(rows, held_out, settings, generators)
-                if self._sharpens():
-                    few = replace(
-                        settings,
-                        n_epochs=min(SHARPENING_EPOCHS, settings.n_epochs),
-                        patience=min(SHARPENING_PATIENCE, settings.patience),
+                if sharpens(self):
+                    train_sharp(
+                        self,
+                        self.model_,
+                        rows,
+                        held_out,
+                        sharpening_settings(settings),
+                        generators,
                     )
-                    self._train_sharp(rows, held_out, few, generators)
             self._keep(history)
         return self
 
@@ -412,38 +382,46 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         HistogramRegressor
             This one.
         """
-        self._check_parameters()
+        check_options(self)
         first = not hasattr(self, "model_")
         if not first:
-            self._check_structure()
-        device = self._device()
+            check_structure(self, self._structure)
+        device = device_of(self.device)
         with _plain_torch(device), self._all_or_nothing(goes_on=not first):
-            data = self._read_training(X, y, sample_weight, censored, reset=first)
+            data, is_flat = self._read_training(
+                X, y, sample_weight, censored, reset=first
+            )
             if first or not hasattr(self, "_generator"):
                 self._generator = check_random_state(self.random_state)
             seed = self._generator.randint(2**31)
             with self._drawing(seed, device) as generators:
                 if first:
-                    self._start(data, generators)
+                    self._start(data, generators, is_flat=is_flat)
                 else:
                     self._grow(data)
                 rows = self._rows(data, device)
                 network = self.model_.network
-                nobody = torch.zeros(
+                no_validation = torch.zeros(
                     network.n_models, len(rows), dtype=torch.bool, device=device
                 )
-                settings = self._settings(len(rows), n_epochs=1)
+                settings = settings_for(self, len(rows), n_epochs=1)
                 if not getattr(self, "_optimizers", None):
                     self._optimizers = [optimizer_of(network, settings)]
-                    if self._sharpens():
+                    if sharpens(self):
                         readout = self.model_.begin_sharp(generators.cpu).readout
                         self._optimizers.append(optimizer_of(readout, settings))
                 history = self._train(
-                    rows, nobody, settings, generators, self._optimizers[0]
+                    rows, no_validation, settings, generators, self._optimizers[0]
                 )
-                if self._sharpens() and self._optimizers:
-                    self._train_sharp(
-                        rows, nobody, settings, generators, self._optimizers[1]
+                if sharpens(self) and self._optimizers:
+                    train_sharp(
+                        self,
+                        self.model_,
+                        rows,
+                        no_validation,
+                        settings,
+                        generators,
+                        optimizer=self._optimizers[1],
                     )
             self._keep(history, append=not first)
         return self
@@ -525,7 +503,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             raise InputError(
                 f"y must have {self.n_outputs_} columns, as in fit, got shape {y.shape}"
             )
-        with _plain_torch(self._device()):
+        with _plain_torch(device_of(self.device)):
             self.model_.calibrate(table, torch.tensor(y))
         return self
 
@@ -714,7 +692,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             self.model_.trained_parts,
         )
         described |= described_training | {
-            "options": self._options(),
+            "options": json_options(self, self._structure),
             "has_own_bins": not isinstance(self._structure["bins"], str),
             "has_backbone": self._structure["backbone"] is not None,
             "feature_names": None if names is None else [str(name) for name in names],
@@ -755,7 +733,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         device : str
             Where to predict, see the class.
         """
-        cls(device=device)._device()
+        device_of(device)
         description = Path(path) / model_files.DESCRIPTION
         described, tensors = model_files.load(Path(path))
         with model_files.errors_prefixed(f"{description} is damaged"):
@@ -771,18 +749,18 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             model_schema.check_tensors(described, tensors)
         model.backbone = backbone
         blame = "is damaged" if backbone is None else "does not fit the given backbone"
-        target = model._device()
+        target = device_of(device)
         with (
             model_files.errors_prefixed(f"{weights} {blame}"),
             _plain_torch(target),
             model._drawing(0, target),
         ):
-            model._check_size(described["labels"], tensors)
+            check_size(model, described["labels"], tensors)
             model.model_ = Model.from_state(
                 described,
                 tensors,
-                body_for=model._empty_body,
-                objective_for=model._objective,
+                body_for=partial(empty_body_for, model),
+                objective_for=partial(objective_for, model),
             ).to(target)
             training = training_state.restore(
                 described, tensors, model.model_.trained_parts
@@ -792,7 +770,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             model._generator = training.generator
         if described["has_own_bins"]:
             model.bins = list(model.model_.bins)
-        model._structure = {name: getattr(model, name) for name in STRUCTURE}
+        model._structure = structure_of(model)
         if described["feature_names"] is not None:
             model.feature_names_in_ = np.array(described["feature_names"], dtype=object)
         model.n_features_in_ = len(model.model_.kinds)
@@ -800,7 +778,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         model.n_seen_ = described.get("n_seen", 0)  # missing in older models
         model.n_growths_ = described.get("n_growths", 0)
         model.notes_ = described["notes"]
-        model._learnt()
+        model._show_bins()
         model._keep_history(described["history"])
         return model
 
@@ -837,73 +815,16 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
 
-    def _check_parameters(self) -> None:
-        check_choice("loss", self.loss, LOSSES)
-        check_choice("activation", self.activation, ACTIVATIONS)
-        if not callable(self.target):
-            check_choice("target", self.target, TARGETS)
-        if isinstance(self.bins, str):
-            check_choice("bins", self.bins, spacings.NAMES)
-        elif self.bins is None or isinstance(self.bins, (int, float)):
-            raise TypeError(
-                "bins must be a name such as 'auto', or Bins (their number is n_bins), "
-                f"got bins={self.bins!r}"
-            )
-        else:
-            checked_bins(self.bins)
-        self._tails()
-        if self.bins_grow not in (True, False, "auto"):
-            raise InputError(
-                "bins_grow must be True, False or 'auto', "
-                f"got bins_grow={self.bins_grow!r}"
-            )
-        for size in _sizes(self.hidden_layer_sizes):
-            check_count("hidden_layer_sizes", size, at_least=1)
-        if self.embedding_width != "auto":
-            check_count("embedding_width", self.embedding_width, at_least=0)  # type: ignore[arg-type]
-        check_count("n_estimators", self.n_estimators, at_least=1)
-        check_count("max_iter", self.max_iter, at_least=1)
-        check_count("n_iter_no_change", self.n_iter_no_change, at_least=1)
-        if self.batch_size != "auto":
-            check_count("batch_size", self.batch_size, at_least=1)  # type: ignore[arg-type]
-        check_positive("learning_rate_init", self.learning_rate_init)
-        check_positive("sigma_in_bins", self.sigma_in_bins)
-        if self.final_sigma_in_bins is not None:
-            check_positive("final_sigma_in_bins", self.final_sigma_in_bins)
-        check_fraction("validation_fraction", self.validation_fraction)
-        check_real("dropout", self.dropout)
-        check_real("weight_decay", self.weight_decay)
-        check_real("padding_in_sigmas", self.padding_in_sigmas)
-        self._device()
-        if self.callback is not None and not callable(self.callback):
-            raise TypeError(f"callback must be callable, got {self.callback!r}")
-        if not 0 <= self.dropout < 1:
-            raise InputError(f"dropout must lie in [0, 1), got dropout={self.dropout}")
-        if not 0 <= self.weight_decay < math.inf:
-            raise InputError(
-                "weight_decay must be finite and not negative, "
-                f"got weight_decay={self.weight_decay}"
-            )
-
-    def _check_structure(self) -> None:
-        """Raise if the network is to go on but would have to be another."""
-        for name, fitted in self._structure.items():
-            now = getattr(self, name)
-            if now is not fitted and now != fitted:
-                raise InputError(
-                    f"{name} must stay as it was to go on training, {fitted!r}, "
-                    f"got {name}={now!r}"
-                )
-
     def _read_training(
         self, X: Any, y: Any, sample_weight: Any, censored: Any, *, reset: bool
-    ) -> _Training:
+    ) -> tuple[TrainingRows[Table], bool]:
+        """Return the rows to train on, and whether y has shape (n,)."""
         if y is None:
             raise InputError(
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None"
             )
-        table, kinds = self._read_table(X, reset=reset)
+        table = self._read_table(X, reset=reset)
         y = self._checked_y(y)
         is_flat, y = y.ndim == 1, y.reshape(len(y), -1)
         with _input_errors():
@@ -918,15 +839,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             )
         check_weight("sample_weight", torch.from_numpy(weight.copy()))
         flags = self._checked_censored(censored, y, is_flat=is_flat)
-        table, y, weight, flags = sample_of(table, y, weight, flags)
-        return _Training(
-            table,
-            kinds,
-            torch.tensor(y),
-            torch.tensor(weight),
-            None if flags is None else torch.tensor(flags),
-            is_flat,
-        )
+        return rows_of(table, y, weight, flags), is_flat
 
     def _checked_censored(
         self, censored: Any, y: NDArray[np.float64], *, is_flat: bool
@@ -938,7 +851,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                 f"censored needs loss={ON_BOUNDS[0]!r}, which knows what to do with a "
                 f"lower bound, got loss={self.loss!r}"
             )
-        if self._tails() != ("clip", "clip"):
+        if tail_kinds(self) != ("clip", "clip"):
             raise InputError(
                 "tails are fitted to targets that are known, and lower bounds would "
                 f"make them too short, got tails={self.tails!r} and censored targets"
@@ -959,10 +872,10 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     def _table(self, X: Any) -> Table:
         """Return the table to predict for."""
         check_is_fitted(self)
-        return self._read_table(X, reset=False)[0]
+        return self._read_table(X, reset=False)
 
-    def _read_table(self, X: Any, *, reset: bool) -> tuple[Table, tuple[str, ...]]:
-        """Return a table after scikit-learn's checks, and the kinds of its columns."""
+    def _read_table(self, X: Any, *, reset: bool) -> Table:
+        """Return a table after scikit-learn's checks."""
         if nw.dependencies.is_into_dataframe(X):
             with _input_errors():
                 validate_data(self, X, skip_check_array=True, reset=reset)
@@ -976,7 +889,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                     input_name="X",
                     estimator=self,
                 )
-            return table, kinds
+            return table
         if not reset and "label" in self.model_.kinds:
             raise InputError(
                 "X must be a data frame, as in fit, whose labels are text or "
@@ -991,8 +904,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             numbers = validate_data(
                 self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=reset
             )
-        table = Table(numbers, np.empty((len(numbers), 0), dtype=object))
-        return table, ("number",) * numbers.shape[1]
+        n, d = numbers.shape
+        return Table(numbers, np.empty((n, 0), dtype=object), ("number",) * d)
 
     def _checked_y(self, y: Any) -> NDArray[np.float64]:  # (n,) or (n, m)
         dtype = getattr(y, "dtype", None)
@@ -1003,365 +916,80 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                 y, dtype=np.float64, ensure_2d=False, input_name="y", estimator=self
             )
 
-    def _start(self, data: _Training, generators: Generators) -> None:
+    def _start(
+        self, data: TrainingRows[Table], generators: Generators, *, is_flat: bool
+    ) -> None:
         """Learn columns and bins, and draw the first weights."""
-        bins = self._bins_for(data.y)
-        self._tell_of_resolution(data.y)
-        scaling = NumberScaling.of(data.table.numbers)
-        codes = LabelCodes.of(data.table.labels)
-        objective = self._objective(bins, *center_and_scale(data.y))
-        network = Stack(
-            self._body(scaling, codes, generators.cpu),
-            len(bins),
-            objective.n_outputs,
-            generator=generators.cpu,
-        )
-        self.model_ = Model(
-            data.kinds, scaling, codes, objective, network, data.is_flat
-        ).to(self._device())
-        self._structure = {name: getattr(self, name) for name in STRUCTURE}
+        model = new_model(self, data, generators, is_flat=is_flat)
+        warn_if_unresolved(self, data.y, stacklevel=3)
+        self.model_ = model.to(device_of(self.device))
+        self._structure = structure_of(self)
         self._optimizers = []
         self.n_seen_ = self.n_clipped_ = self.n_growths_ = 0
         self.notes_ = {}
         self._keep([])
-        self._learnt()
+        self._show_bins()
 
-    def _learnt(self) -> None:
-        """Show what the model has learnt as attributes."""
+    def _show_bins(self) -> None:
+        """Set the attributes that describe the bins of the model."""
         bins = self.model_.bins
         self.bins_ = bins[0] if self.model_.is_flat else bins
         self.n_outputs_ = len(bins)
 
-    def _bins_for(self, y: Tensor) -> tuple[Bins, ...]:
-        n_targets = y.shape[1]
-        if isinstance(self.bins, str):
-            return tuple(
-                Bins.of(
-                    each,
-                    n_bins=int(self.n_bins),
-                    sigma_in_bins=self.sigma_in_bins,
-                    padding_in_sigmas=self.padding_in_sigmas,
-                    spacing=self.bins,
-                    tails=self._tails(),
-                )
-                for each in self._within_ranges(y)
-            )
-        given = checked_bins(self.bins)
-        each = (given,) * n_targets if isinstance(given, Bins) else given
-        if len(each) != n_targets:
-            raise InputError(
-                f"bins must be one Bins, or one for each of the {n_targets} columns of "
-                f"y, got {len(each)}"
-            )
-        return each
-
-    def _tell_of_resolution(self, y: Tensor) -> None:
-        """Warn of targets that differ by too little for float64, as if they did not."""
-        on_bins = self.loss not in ON_NUMBERS
-        if on_bins and not isinstance(self.bins, str):
-            return
-        columns = self._within_ranges(y) if on_bins else list(y.T)
-        for i, column in enumerate(columns):
-            low, high = (each.item() for each in column.aminmax())
-            spread, magnitude = high - low, max(abs(low), abs(high))
-            by_rounding = LEAST_RELATIVE_SPREAD * magnitude
-            least = (
-                least_spread(magnitude, int(self.n_bins)) if on_bins else by_rounding
-            )
-            if not 0 < spread <= least:
-                continue
-            name = "y" if len(columns) == 1 else f"column {i} of y"
-            remedy = (
-                f"subtract a constant such as {low:g} from y"
-                if least > SMALLEST_SPREAD
-                else "multiply y by a large constant"
-            )
-            warnings.warn(
-                f"{name} varies by only {spread:g} at a magnitude of {magnitude:g}, "
-                "too little for float64 to resolve, so it is predicted as if it were "
-                f"constant; {remedy} before fitting",
-                stacklevel=4,
-            )
-
-    def _tails(self) -> tuple[str, str]:
-        tails = checked_kinds(self.tails)
-        if tails == ("clip", "clip"):
-            return tails
-        if self.y_range is not None:
-            raise InputError(
-                "tails go beyond a range that is not known, got "
-                f"tails={self.tails!r} and y_range={self.y_range!r}"
-            )
-        if not isinstance(self.bins, str):
-            raise InputError(
-                "tails are fitted to bins that are laid, bins that are given have "
-                f"their own, got tails={self.tails!r} and bins={self.bins!r}"
-            )
-        if self.bins_grow is True:
-            raise InputError(
-                "tails reach as far as y may, so that bins with them do not grow, got "
-                f"tails={self.tails!r} and bins_grow=True"
-            )
-        return tails
-
-    def _within_ranges(self, y: Tensor) -> list[Tensor]:
-        """Return each target as its bins shall see it: in the known range, if any."""
-        if self.y_range is None:
-            return list(y.T)
-        pairs = np.atleast_2d(np.asarray(self.y_range, dtype=np.float64))
-        if pairs.ndim != 2 or pairs.shape[1] != 2 or len(pairs) not in (1, y.shape[1]):
-            raise InputError(
-                "y_range must be a pair (low, high), or one for each of the "
-                f"{y.shape[1]} columns of y, got y_range={self.y_range!r}"
-            )
-        if not (np.isfinite(pairs).all() and (pairs[:, 0] < pairs[:, 1]).all()):
-            raise InputError(
-                "y_range must have low below high, both finite, "
-                f"got y_range={self.y_range!r}"
-            )
-        pairs = np.broadcast_to(pairs, (y.shape[1], 2))
-        return [
-            torch.cat([column.clamp(low, high), as_float64([low, high])])
-            for column, (low, high) in zip(y.T, pairs.tolist(), strict=True)
-        ]
-
-    def _grow(self, data: _Training) -> None:
+    def _grow(self, data: TrainingRows[Table]) -> None:
         """Let the bins of each target reach around new y, if they may."""
-        grows = self.bins_grow
-        if grows == "auto":
-            grows = isinstance(self.bins, str) and self.y_range is None
-        if not grows:
-            return
-        old = self.model_.bins
-        padding = min(self.sigma_in_bins * self.padding_in_sigmas, old[0].n_bins // 4)
-        # Not before half of the padding is used up: each time costs resolution, and
-        # what is smoothed beyond the end is little until then.
-        new = tuple(
-            bins
-            if bins.has_tails or bins.grown(column, padding_in_bins=padding / 2) is bins
-            else bins.grown(column, padding_in_bins=padding)
-            for bins, column in zip(old, data.y.T, strict=True)
-        )
-        n_growths = sum(a is not b for a, b in zip(old, new, strict=True))
+        objective = self.model_.objective
+        bins = grown_bins(self, objective.bins, data.y)
+        n_growths = sum(a is not b for a, b in zip(objective.bins, bins, strict=True))
         if not n_growths:
             return
-        objective = self.model_.objective
-        objective = self._objective(new, objective.center, objective.scale)
-        self.model_.rebin(objective, data.table, getattr(self, "_optimizers", ()))
-        self.n_growths_ += n_growths
-        self._learnt()
-
-    def _objective(
-        self, bins: Sequence[Bins], center: Tensor, scale: Tensor
-    ) -> Objective:
-        target = self._target(self.sigma_in_bins)
-        return objective_of(self.loss, bins, center, scale, target)
-
-    def _target(self, sigma_in_bins: float) -> TargetProbs:
-        if callable(self.target):
-            return self.target
-        return NamedTarget(self.target, sigma_in_bins)
-
-    def _body(
-        self,
-        scaling: NumberScaling,
-        codes: LabelCodes,
-        generator: torch.Generator | None,
-    ) -> TabularBody | CopiedBody:
-        shape = (int(self.n_estimators), scaling.n_outputs, codes.n_codes)
-        if self.backbone is not None:
-            return CopiedBody(self.backbone, *shape)
-        width = self.embedding_width
-        if width == "auto":
-            width = 8 if scaling.n_outputs <= MOST_EMBEDDED else 0
-        return TabularBody(
-            *shape,
-            hidden_layer_sizes=[int(size) for size in _sizes(self.hidden_layer_sizes)],
-            activation=self.activation,
-            dropout=self.dropout,
-            embedding_width=int(width),
-            generator=generator,
+        self.model_.rebin(
+            objective_for(self, bins, objective.center, objective.scale),
+            data.inputs,
+            getattr(self, "_optimizers", ()),
         )
+        self.n_growths_ += n_growths
+        self._show_bins()
 
-    def _empty_body(
-        self, scaling: NumberScaling, codes: LabelCodes
-    ) -> TabularBody | CopiedBody:
-        """Return a body to load weights into: on the meta device, or the backbone."""
-        if self.backbone is not None:
-            return self._body(scaling, codes, None)
-        with torch.device("meta"):
-            return self._body(scaling, codes, None)
-
-    def _check_size(
-        self, labels: Sequence[Sequence[str]], tensors: dict[str, Tensor]
-    ) -> None:
-        """Raise if the described network has more parts than the file has tensors.
-
-        The time to build it is thereby bounded by the size of the file.
-        """
-        readout = tensors.get(f"{model_schema.READOUT}weight")
-        n_models = len(readout) if readout is not None and readout.ndim else 0
-        if n_models != self.n_estimators:
-            raise InputError(
-                f"'{model_schema.READOUT}weight' must hold n_estimators="
-                f"{self.n_estimators} networks, got {n_models}"
-            )
-        n_saved = sum(name.startswith(model_schema.BODY) for name in tensors)
-        if self.backbone is None:
-            n_layers, n_labels = len(_sizes(self.hidden_layer_sizes)), len(labels)
-            if n_layers + n_labels > n_saved:
-                raise InputError(
-                    f"{model_files.DESCRIPTION} describes {n_layers} hidden layers and "
-                    f"{n_labels} columns of labels, got only {n_saved} tensors"
-                )
-        elif n_saved != (n_own := n_models * len(self.backbone.state_dict())):
-            raise InputError(
-                f"backbone must have the {n_saved} tensors that were saved in its "
-                f"{n_models} copies, got {n_own}"
-            )
-
-    def _device(self) -> torch.device:
-        if self.device == "auto":
-            return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        try:
-            return torch.empty(0, device=self.device).device
-        except (RuntimeError, AssertionError, TypeError) as error:
-            raise InputError(
-                "device must be one that this PyTorch has, or 'auto', "
-                f"got device={self.device!r}"
-            ) from error
-
-    def _rows(self, data: _Training, device: torch.device) -> Rows:
-        """Return what the network sees; tell of targets that it cannot."""
-        self.model_.calibration = None  # of the network as it was
+    def _rows(self, data: TrainingRows[Table], device: torch.device) -> NetworkRows:
+        """Return what the network sees; count and warn of targets that it cannot."""
+        self.model_.calibration = None  # it was of the network before
         bins = self.model_.bins
         n_clipped = n_outside(data.y, bins)
-        if n_clipped and not self.n_clipped_:  # once, of a stream
-            ranges = " and ".join(
-                f"[{each.lowest:g}, {each.highest:g}]" for each in bins
-            )
-            warnings.warn(
-                f"{n_clipped} of {data.y.numel()} targets lie outside the bins "
-                f"{ranges} and are clipped for training",
-                stacklevel=3,
-            )
+        if not self.n_clipped_:  # warn once in a stream
+            warn_if_clipped(n_clipped, data.y.numel(), bins, stacklevel=3)
         self.n_clipped_ += n_clipped
-        self._tell_of_tails(data.y)
+        warn_if_in_tails(data.y, bins, stacklevel=3)
         self.n_seen_ += data.y.numel()
-        return Rows(
-            tuple(each.to(device) for each in self.model_.inputs(data.table)),
-            data.y.to(device, float64_on(device)),
-            data.weight.to(device, torch.float32),
-            None if data.censored is None else data.censored.to(device),
-        )
-
-    def _tell_of_tails(self, y: Tensor) -> None:
-        """Warn if many more targets than a tail was fitted to lie in it."""
-        for bins, column in zip(self.model_.bins, y.T, strict=True):
-            lower, upper = (column < bins.borders[1], column >= bins.borders[-2])
-            for tail, beyond in ((bins.lower_tail, lower), (bins.upper_tail, upper)):
-                n_beyond = int(beyond.sum())
-                if tail is not None and n_beyond > max(25, len(column) / 2):
-                    warnings.warn(
-                        f"{n_beyond} of {len(column)} targets lie in a tail of the "
-                        "bins, where none is told from another; without tails, bins "
-                        "would grow",
-                        stacklevel=4,
-                    )
-
-    def _held_out(
-        self, n: int, device: torch.device, generators: Generators
-    ) -> Tensor:  # (M, n), bool
-        """Return which rows each model is judged on: parts of one shuffle in turn."""
-        held_out = torch.zeros(self.model_.network.n_models, n, dtype=torch.bool)
-        n_judges = round(self.validation_fraction * n)
-        if self.early_stopping and FEWEST_JUDGES <= n_judges < n:
-            order = torch.randperm(n, generator=generators.cpu)
-            for i, row in enumerate(held_out):
-                row[order[(i * n_judges + torch.arange(n_judges)) % n]] = True
-        return held_out.to(device)
-
-    def _settings(self, n: int, n_epochs: int | None = None) -> Settings:
-        batch_size = self.batch_size
-        if batch_size == "auto":
-            # Thirty-two steps an epoch or more, as far as batches stay sensible.
-            batch_size = min(256, max(16, 2 ** int(math.log2(max(1, n // 32)))))
-        return Settings(
-            n_epochs=n_epochs or int(self.max_iter),
-            batch_size=int(batch_size),
-            learning_rate=self.learning_rate_init,
-            weight_decay=self.weight_decay,
-            patience=self.n_iter_no_change,
-        )
+        return data.with_inputs(self.model_.inputs(data.inputs), device)
 
     def _train(
         self,
-        rows: Rows,
+        rows: NetworkRows,
         held_out: Tensor,
         settings: Settings,
         generators: Generators,
         optimizer: torch.optim.Optimizer | None = None,
     ) -> list[Epoch]:
-        objective = self.model_.objective
-        history = train(
-            self.model_.network,
+        history = train_model(
+            self.model_,
             rows,
             held_out,
-            Measure(objective.loss, objective.error),
             settings,
+            generators,
             optimizer=optimizer,
             on_epoch=self._report,
-            generators=generators,
         )
         if not math.isfinite(history[-1].loss):
-            self._optimizers = []  # their averages are no numbers either
+            self._optimizers = []  # their averages are not finite either
             warnings.warn(
-                f"the loss of epoch {len(history)} is no number, so the weights before "
-                "it were kept; a lower learning_rate_init may help, got "
+                f"The loss became NaN or infinite in epoch {len(history)}; the "
+                "previous weights were kept. Try a lower learning_rate_init, got "
                 f"learning_rate_init={self.learning_rate_init}",
                 ConvergenceWarning,
                 stacklevel=3,
             )
         return history
-
-    def _sharpens(self) -> bool:
-        return (
-            self.final_sigma_in_bins is not None
-            and self.target == "gaussian"
-            and self.loss in ON_TARGETS
-        )
-
-    def _train_sharp(
-        self,
-        rows: Rows,
-        held_out: Tensor,
-        settings: Settings,
-        generators: Generators,
-        optimizer: torch.optim.Optimizer | None = None,
-    ) -> None:
-        """Fit the second readout to sharper targets, on the frozen body."""
-        model = self.model_
-        sharp = model.begin_sharp(generators.cpu)
-        objective = objective_of(
-            self.loss,
-            model.bins,
-            model.objective.center,
-            model.objective.scale,
-            NamedTarget("gaussian", float(self.final_sigma_in_bins or 0)),
-        )
-        model.network.body.requires_grad_(False)
-        try:
-            train(
-                sharp,
-                rows,
-                held_out,
-                Measure(objective.loss, objective.error),
-                settings,
-                optimizer=optimizer or optimizer_of(sharp.readout, settings),
-                generators=generators,
-            )
-        finally:
-            model.network.body.requires_grad_(True)
 
     def _report(self, epoch: Epoch) -> None:
         if self.verbose:
@@ -1386,57 +1014,12 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         """Return a reading of the predictions of all rows, some rows at a time."""
         return np.concatenate([reading(part) for part in self.predict_in_chunks(X)])
 
-    def _options(self) -> dict[str, Any]:
-        """Return the constructor's options that are no code, for JSON."""
-        # What the network was built by, though it may have been set otherwise since.
-        options = self.get_params(deep=False) | self._structure
-        for name in ("backbone", "callback", "bins", "device"):
-            del options[name]
-        if callable(options["target"]):
-            raise InputError(
-                "save needs a target with a name; a callable one is code, which is "
-                f"not saved, got target={options['target']!r}"
-            )
-        sizes = _sizes(options["hidden_layer_sizes"])
-        options["hidden_layer_sizes"] = [int(size) for size in sizes]
-        if not isinstance(options["tails"], str):
-            options["tails"] = list(options["tails"])
-        if options["y_range"] is not None:
-            options["y_range"] = np.asarray(options["y_range"], dtype=float).tolist()
-        is_seed = isinstance(self.random_state, int | np.integer)
-        options["random_state"] = int(self.random_state) if is_seed else None  # type: ignore[arg-type]
-        return {
-            name: value.item() if isinstance(value, np.generic) else value
-            for name, value in options.items()
-        }
-
     @classmethod
     def _with_options(cls, options: dict[str, Any], device: str) -> HistogramRegressor:
         """Return a regressor with options read from JSON, checked as in `fit`."""
-        # JSON has lists alone.
-        given: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in options.items()
-        }
-        regressor = cls(**given, device=device)
-        regressor._check_parameters()
+        regressor = cls(**options_from_json(options), device=device)
+        check_options(regressor)
         return regressor
-
-
-class _Training(NamedTuple):
-    """What to learn from."""
-
-    table: Table
-    kinds: tuple[str, ...]
-    y: Tensor  # (n, m)
-    weight: Tensor  # (n,)
-    censored: Tensor | None  # (n, m), bool
-    is_flat: bool
-
-
-def _sizes(given: Any) -> tuple[int, ...]:
-    """Return sizes of layers as a tuple; one number is one layer."""
-    return tuple(given) if np.iterable(given) else (given,)
 
 
 _BACKBONES = threading.RLock()  # held by who draws from torch's own generators

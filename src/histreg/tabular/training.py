@@ -12,33 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from histreg.tabular.networks import Stack
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Rows in memory, all on one device."""
-
-    inputs: tuple[Tensor, ...]  # each (n, ...)
-    y: Tensor  # (n, ...)
-    weight: Tensor  # (n,)
-    censored: Tensor | None = None  # as y, bool: where it is a lower bound
-
-    @property
-    def targets(self) -> tuple[Tensor, ...]:
-        """What outputs are measured against: y, and where it is a bound, if it is."""
-        return (self.y,) if self.censored is None else (self.y, self.censored)
-
-    def __len__(self) -> int:
-        return len(self.y)
-
-    def at(self, index: Tensor) -> Rows:
-        """Return these rows; ``index_select`` is faster than brackets."""
-        return Rows(
-            tuple(each.index_select(0, index) for each in self.inputs),
-            self.y.index_select(0, index),
-            self.weight.index_select(0, index),
-            None if self.censored is None else self.censored.index_select(0, index),
-        )
+from histreg.tabular.training_rows import TrainingRows, batch_of
 
 
 @dataclass(frozen=True)
@@ -103,13 +77,13 @@ class Generators(NamedTuple):
 class Measure(NamedTuple):
     """What a network is measured by, per model and sample."""
 
-    loss: Callable[..., Tensor]  # outputs (M, n, ...), *Rows.targets -> (M, n)
+    loss: Callable[..., Tensor]  # outputs (M, n, ...), *TrainingRows.targets -> (M, n)
     error: Callable[..., Tensor]  # the same, to be reported
 
 
 def train(
     network: Stack,
-    rows: Rows,
+    rows: TrainingRows[tuple[Tensor, ...]],
     held_out: Tensor,
     measure: Measure,
     settings: Settings,
@@ -130,7 +104,7 @@ def train(
     ----------
     network : Stack
         Of M models; called with ``*rows.inputs``.
-    rows : Rows
+    rows : TrainingRows
     held_out : Tensor of shape (M, n), bool
     measure : Measure
     settings : Settings
@@ -158,7 +132,7 @@ def train(
             _train_mode(network)
             losses = []
             for index in _batches(learns, settings, generators.cpu):
-                batch = rows.at(index)
+                batch = batch_of(rows, index)
                 learning = ~held_out[:, index]  # (M, b)
                 outputs = network(*batch.inputs, generator=generators.on_device)
                 each = measure.loss(outputs, *batch.targets)  # (M, b)
@@ -332,12 +306,16 @@ def _copy(source: Sequence[Tensor], target: Sequence[Tensor]) -> None:
 
 @torch.no_grad()
 def _judged(
-    network: Stack, rows: Rows, held_out: Tensor, judges: Tensor, measure: Measure
+    network: Stack,
+    rows: TrainingRows[tuple[Tensor, ...]],
+    held_out: Tensor,
+    judges: Tensor,
+    measure: Measure,
 ) -> Tensor:  # (2, M): loss and error
     """Return the weighted means over the rows that each model holds out."""
     parts = []
     for index in judges.split(4096):
-        batch = rows.at(index)
+        batch = batch_of(rows, index)
         outputs = network(*batch.inputs)
         each = [of(outputs, *batch.targets).double() for of in measure]
         parts.append(torch.stack(each))
