@@ -12,18 +12,32 @@ from histreg import HistogramRegressor
 from histreg.errors import InputError
 from histreg.tabular import model as model_module
 from histreg.tabular import model_files
+from tests.tabular.passes import rows_seen
 
 
-@pytest.mark.parametrize("chunk", [1, 7, 1000])
-def test_predictions_do_not_depend_on_the_chunks(chunk, monkeypatch):
-    X = np.random.default_rng(0).normal(size=(40, 3))
+@pytest.mark.parametrize(
+    ("chunk", "sizes"),
+    [
+        (1, [64, 64, 64, 32]),  # at least 64 rows, the last filled up to 32
+        (100, [96, 96, 32]),  # a multiple of 32
+        (1000, [224]),
+    ],
+)
+def test_predictions_do_not_depend_on_the_chunks(chunk, sizes, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(200, 3))
     model = HistogramRegressor((8,), max_iter=3, random_state=0).fit(X, X[:, 0])
-    expected = model.predict(X), model.predict_quantiles(X)
+    expected = [model.predict(row).item() for row in X[:, None]]
     monkeypatch.setattr(model_module, "CHUNK", chunk)
+    with rows_seen() as seen:
+        found = model.predict(X)
+    assert seen == sizes
     # Products of other shapes round differently, in float32.
-    np.testing.assert_allclose(model.predict(X), expected[0], rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(
-        model.predict_quantiles(X), expected[1], rtol=1e-5, atol=1e-5
+        model.predict_quantiles(X, 0.5),
+        [model.predict_quantiles(row, 0.5).item() for row in X[:, None]],
+        rtol=1e-5,
+        atol=1e-5,
     )
 
 
