@@ -211,7 +211,7 @@ def test_a_search_gives_each_part_its_own_flags(routing):
         ({}, [True] * 4, r"censored must have shape \(5,\) like y, got shape \(4,\)"),
         ({}, [[True]] * 5, r"got shape \(5, 1\)"),
         ({}, [0, 1, 0, 1, 0], "censored must hold bool, True where y is a lower bound"),
-        ({}, [True] * 5, "censored must leave targets that are known"),
+        ({}, [True] * 5, "censored must leave at least one known target"),
     ],
 )
 def test_flags_that_make_no_sense_are_refused(options, flags, sentence):
@@ -1160,5 +1160,5 @@ def test_a_loss_that_is_no_number_is_told_of_and_not_kept(tmp_path):
 
 def test_tails_are_not_fitted_to_lower_bounds():
     model = HistogramRegressor(tails="gpd")
-    with pytest.raises(ValueError, match="tails are fitted to targets that are known"):
+    with pytest.raises(ValueError, match="tails cannot be combined with censored"):
         model.fit([[0.0], [1.0]], [0.0, 1.0], censored=[True, False])

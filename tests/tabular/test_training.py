@@ -127,7 +127,7 @@ def test_flags_of_censored_rows_go_with_their_rows():
 
     measure = Measure(loss, loss)
     rows = TrainingRows(rows.inputs, y, rows.weight, y % 3 == 0)
-    settings = Settings(n_epochs=1, batch_size=7, fewest_steps=1)
+    settings = Settings(n_epochs=1, batch_size=7, min_steps=1)
     train(stack, rows, hold_out(1), measure, settings)
     assert set(seen) == set(range(N))
 

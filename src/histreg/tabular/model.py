@@ -1,7 +1,8 @@
-"""Model: all that is learnt from a table, and what it predicts for another.
+"""Model: everything learnt from a table, and its predictions for another.
 
-Columns, bins, weights and calibration in one object that knows nothing of options or
-of scikit-learn. Predictions are made some rows at a time, so that memory stays bounded.
+Columns, bins, weights and calibration in one object that does not depend on the
+regressor's options or on scikit-learn. Predictions are made for a limited number of
+rows at a time, so that memory stays bounded.
 """
 
 from __future__ import annotations
@@ -31,10 +32,11 @@ from histreg.tabular.objectives import Objective, OnHistogram
 from histreg.tabular.predictions import Predictions
 
 CHUNK = 4096  # rows at once; 16,384 took a fifth longer
-CHUNK_FLOATS = 2**24  # at once, for wide tables and large ensembles
+CHUNK_FLOATS = 2**24  # at once: fewer rows for wide tables and large ensembles
 BLOCK = 32
-"""Rows come in multiples of it, the last one repeated: float32 is then summed in one
-order, and what is predicted for a row does not depend on its company."""
+"""The network is run on a multiple of this many rows, filled up by repeating the last
+one. Sums in float32 then have one order, so that the prediction for a row does not
+depend on the rows beside it."""
 
 
 @dataclass
@@ -44,18 +46,18 @@ class Model:
     Parameters
     ----------
     kinds : tuple of {"number", "time", "duration", "label"}
-        Of each column of the table. Models of old know numbers and times as one kind,
-        ``"number or time"``.
+        Of each column of the table. Models saved by older versions have one kind for
+        numbers and times, ``"number or time"``.
     scaling : NumberScaling
     codes : LabelCodes
     objective : Objective
-        With the bins of each target.
+        It has the bins of each target.
     network : Stack
     is_flat : bool
-        Whether y was (n,) and results have no dimension of targets.
+        Whether y had shape (n,); results then have no dimension of targets.
     sharp : Stack, optional
-        The same body with the readout that was fitted to sharper targets; it is the one
-        that predicts, if there is one.
+        The same body with a readout that was fitted to sharper targets. If present, it
+        makes the predictions.
     calibration : Calibration, optional
     """
 
@@ -89,7 +91,7 @@ class Model:
         return self.scaling(numbers), self.codes(table.labels)
 
     def outputs(self, table: Table) -> Iterator[Tensor]:
-        """Yield the outputs for some rows after the other, (M, c, m, o) on the CPU."""
+        """Yield the outputs of successive chunks of rows, (M, c, m, o) on the CPU."""
         stack = self.sharp or self.network
         device = stack.readout.weight.device
         n_floats = stack.n_models * (
@@ -105,17 +107,17 @@ class Model:
             numbers, codes = numbers[whole].to(device), codes[whole].to(device)
             with torch.inference_mode(), without_autocast(device):
                 outputs = stack(numbers, codes)[:, :n].cpu()
-            yield outputs  # not within: the mode would be that of the caller
+            yield outputs  # outside, or the caller would be in inference mode
 
     def predictions(self, table: Table) -> Iterator[Predictions]:
-        """Yield the predictions for some rows after the other, in their order."""
+        """Yield the predictions for successive chunks of rows."""
         for outputs in self.outputs(table):
             yield Predictions.of(
                 outputs, self.objective, self.calibration, is_flat=self.is_flat
             )
 
     def calibrate(self, table: Table, y: Tensor) -> None:
-        """Keep what is predicted for these rows, and their y (n, m)."""
+        """Keep the predictions for these rows and their y (n, m)."""
         logits = [
             torch.stack([d.logits for d in part.distributions], dim=1)
             for part in self.predictions(table)
@@ -123,13 +125,13 @@ class Model:
         self.calibration = Calibration(self.bins, torch.cat(logits), y)
 
     def begin_sharp(self, generator: torch.Generator | None = None) -> Stack:
-        """Return the second stack: the same body, a readout that starts as the first's.
+        """Return the second stack: the same body with a copy of the readout.
 
-        It is made on the first call, and kept.
+        It is created on the first call and kept.
         """
         if self.sharp is None:
-            # The weights that are drawn here are not used; not to draw them would
-            # change all that is drawn later, so the results of every random_state.
+            # The weights drawn here are not used. Without drawing them, every later
+            # draw would differ, and with it the results of every random_state.
             self.sharp = Stack(
                 self.network.body, *self.network.shape, generator=generator
             )
@@ -142,20 +144,20 @@ class Model:
         table: Table,
         optimizers: Iterable[torch.optim.Optimizer] = (),
     ) -> None:
-        """Take the bins of another objective, and predict what was predicted.
+        """Change to the bins of another objective, and keep the predictions.
 
         Parameters
         ----------
         objective : Objective
-            The same but for its bins, as many.
+            The same except for its bins, of which there are as many.
         table : Table
-            Some rows, to know how much is predicted where.
+            Some rows, whose predictions are to be kept.
         optimizers : iterable of Optimizers
-            To go on with.
+            Their moments are moved to the new bins as well.
         """
         if isinstance(objective, OnHistogram):
             device = self.network.readout.weight.device
-            rows = slice(CHUNK)  # enough to tell
+            rows = slice(CHUNK)  # enough for a fit
             inputs = self.inputs(table.at(rows))
             with torch.no_grad():
                 features = self.network.body(*(each.to(device) for each in inputs))
@@ -163,12 +165,12 @@ class Model:
                 if stack is not None:
                     stack.rebin(self.bins, objective.bins, features, optimizers)
         self.objective = objective
-        self.calibration = None  # on the bins as they were
+        self.calibration = None  # it was for the bins before
 
     def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
-        """Return all that the model is: what JSON can say, and tensors.
+        """Return the model as JSON values and tensors, for a file.
 
-        A model with weights that are not finite is refused.
+        Raises if weights are not finite.
         """
         described = {
             "kinds": named_kinds(self.kinds),
@@ -207,15 +209,15 @@ class Model:
         body_for: Callable[[NumberScaling, LabelCodes], TabularBody | CopiedBody],
         objective_for: Callable[[tuple[Bins, ...], Tensor, Tensor], Objective],
     ) -> Model:
-        """Return the model of a state, given how its body and objective are made.
+        """Return the model of a state, given functions for its body and objective.
 
         The state must have passed the checks of `histreg.tabular.model_schema`. The
-        tensors of the network are compared with the body here, before weights are
-        created: the body may be on the meta device, where it takes no memory.
+        tensors of the network are compared with the body before weights are created;
+        the body may be on the meta device, where it takes no memory.
         """
         scaling_state = _without_prefix("scaling.", tensors)
         kinds = tuple(described["kinds"])
-        if not described.get("tells_times", False):  # not in models of old
+        if not described.get("tells_times", False):  # missing in older models
             kinds = tuple(NUMBER_OR_TIME if k == "number" else k for k in kinds)
         scaling = NumberScaling(
             n_numbers(kinds),
@@ -249,7 +251,7 @@ class Model:
         return model.to(torch.device("cpu"))
 
     def to(self, device: torch.device) -> Model:
-        """Move the networks to a device, ready to predict; return this model."""
+        """Move the networks to a device, in evaluation mode; return this model."""
         for stack in (self.network, self.sharp):
             if stack is not None:
                 stack.to(device).eval()
@@ -261,7 +263,7 @@ def _prefixed(prefix: str, module: nn.Module) -> dict[str, Tensor]:
 
 
 def _fill(module: nn.Module, prefix: str, tensors: dict[str, Tensor]) -> None:
-    """Load the tensors of a prefix into a module if names, dtypes and shapes agree."""
+    """Load the tensors of a prefix into a module; raise if they do not match it."""
     saved = {name: each for name, each in tensors.items() if name.startswith(prefix)}
     own = _prefixed(prefix, module)
     check_names(own, list(saved))
@@ -281,7 +283,7 @@ def _fill(module: nn.Module, prefix: str, tensors: dict[str, Tensor]) -> None:
 def _check_weights(
     module: nn.Module, prefix: str, tensors: Mapping[str, Tensor]
 ) -> None:
-    """Raise if a parameter is not finite, or a buffer, such as a mask, has a NaN."""
+    """Raise if a parameter is not finite, or a buffer (such as a mask) has a NaN."""
     parameters = {prefix + name for name, _ in module.named_parameters()}
     for name, tensor in tensors.items():
         bad = ~tensor.isfinite() if name in parameters else tensor.isnan()

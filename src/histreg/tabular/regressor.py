@@ -79,11 +79,11 @@ DECILES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 class HistogramRegressor(RegressorMixin, BaseEstimator):
     """A network that predicts a distribution over bins for each row of a table.
 
-    Numbers, missing values and labels (text or categories of a data frame) are taken
-    as they are. Bins are laid over the training targets; the network (an ensemble of
-    them, if you like) is trained by the histogram loss with early stopping, and its
-    readout is then fitted once more to sharper targets, so that the predicted spread
-    is that of y and not of the smoothing.
+    Numbers, missing values and labels (text or categories of a data frame) need no
+    preprocessing. The bins cover the training targets. The network, or an ensemble of
+    networks, is trained by the histogram loss with early stopping. Its readout is then
+    fitted again to sharper targets, so that the predicted spread is that of y and not
+    of the smoothing.
 
     Parameters
     ----------
@@ -92,9 +92,9 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     dropout : float in [0, 1)
         After each hidden layer.
     embedding_width : int or "auto"
-        Length of the periodic embedding of each number; 0 takes numbers as they are.
-        ``"auto"`` is 8 for up to 128 columns, and 0 for more, where embeddings cost
-        much and did harm.
+        Length of the periodic embedding of each number; 0 means no embedding.
+        ``"auto"`` is 8 for up to 128 columns and 0 for more, where embeddings are slow
+        and made predictions worse.
     loss : str
         ``"histogram"`` (the histogram loss), or for comparison on the same network:
         ``"brier"``, ``"crps"``, ``"softmax_mean_l2"``, ``"softmax_mean_l1"``,
@@ -104,84 +104,85 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         How y becomes a histogram, see `histreg.targets`; a callable takes
         ``(y, bins)`` and returns ``(..., k)``.
     n_bins : int
-        All bins, padding included.
+        Number of bins, including the padding.
     sigma_in_bins : float
         Smoothing of the Gaussian target in training, in bin widths.
     padding_in_sigmas : float
-        Room on each side of the range of y.
+        Padding on each side of the range of y.
     final_sigma_in_bins : float or None
-        Smoothing of the targets that the readout is fitted to in the end, with the
-        body frozen. None leaves the predicted spread inflated by the smoothing. For
-        Gaussian targets only.
+        Smoothing of the targets that the readout is finally fitted to, with the body
+        frozen. With None the predicted spread includes the smoothing. For Gaussian
+        targets only.
     bins : str, Bins, or a sequence of one Bins per target
-        A name lays bins over the training targets, or over ``y_range``, evenly in a
+        A name places bins over the training targets, or over ``y_range``, evenly in a
         coordinate: ``"uniform"``, ``"sqrt"``, ``"log"``, ``"symlog"``, ``"quantile"``,
         or ``"auto"``, the first of these that resolves the targets (see
-        `histreg.spacings`): even bins, unless a long tail makes them too wide.
+        `histreg.spacings`): uniform bins, unless a long tail makes them too wide.
     tails : {"clip", "exponential", "gpd"}, or a pair of them
-        What lies beyond bins that are laid: nothing, or tails fitted to the training
-        targets, the lower and the upper (see `Bins.of`). Not with ``y_range``, nor with
-        targets of which some are censored, nor with ``bins`` that are given (those may
-        have tails of their own). Bins with a tail do not grow.
+        What lies beyond the bins, below and above: nothing, or a tail fitted to the
+        training targets (see `Bins.of`). Cannot be combined with ``y_range``, censored
+        targets or explicit ``bins`` (use `Bins.with_tails` for those). Bins with a tail
+        do not grow.
     y_range : (float, float), or a sequence of one pair per target, optional
-        The range of y if it is known. Targets outside are clipped for training,
+        The range of y, if it is known. Targets outside it are clipped for training,
         counted in ``n_clipped_`` and reported by one warning.
     bins_grow : bool or "auto"
-        Whether bins grow where training goes on (`partial_fit`, or `fit` with
-        ``warm_start``) and y comes within half the padding of an end or lies beyond,
-        see `Bins.grown`; predictions do not jump. ``"auto"`` lets those grow that were
-        laid over training targets without tails, and keeps ``bins`` and ``y_range`` as
-        given.
+        Whether bins grow when training continues (`partial_fit`, or `fit` with
+        ``warm_start``) and a y uses up half of the padding at an end, see `Bins.grown`;
+        predictions do not jump. ``"auto"`` lets bins grow that were placed over
+        training targets without tails, and keeps explicit ``bins`` and ``y_range``.
     n_estimators : int
-        Networks, trained as one stack, each with validation rows of its own;
-        predictions are those of their mixture.
+        Number of networks, each with its own validation rows; the prediction is their
+        mixture.
     backbone : nn.Module, optional
-        Another body: (n, d) float32 -> (n, h). It gets the scaled numbers, then labels
-        as one-hot columns. A copy is trained, from the weights it has. Modules such as
-        ``nn.Dropout`` draw from torch's global generators, which are seeded for the
-        time of the fit and restored after it; such fits in several threads run one at
-        a time, and other threads should not draw from these generators meanwhile.
+        A module to use instead of the default body: (n, d) float32 -> (n, h). Its input
+        is the scaled numbers, then labels as one-hot columns. A copy is trained,
+        starting from the module's weights. Modules such as ``nn.Dropout`` draw from
+        torch's global generators, which are seeded during the fit and restored after
+        it; fits in several threads therefore run one at a time, and other threads
+        should not draw from these generators meanwhile.
     learning_rate_init : float
     weight_decay : float
         Of AdamW.
     batch_size : int or "auto"
         ``"auto"`` is 256, less for fewer than 8,192 rows, at least 16.
     max_iter : int
-        Epochs at most.
+        Maximum number of epochs.
     early_stopping : bool
-        Keep the weights of the best epoch on held-out rows, and stop
-        ``n_iter_no_change`` epochs after it. Not done where fewer than five rows
-        would be held out.
+        Keep the weights of the epoch that is best on validation rows, and stop
+        ``n_iter_no_change`` epochs after it. Without effect if there would be fewer
+        than five validation rows.
     validation_fraction : float in (0, 1)
     n_iter_no_change : int
     random_state : int, RandomState or None
     verbose : bool
         Print a line per epoch.
     warm_start : bool
-        ``fit`` goes on from the present weights, columns and bins.
+        ``fit`` continues from the present weights, columns and bins.
     device : str
         ``"auto"`` is a CUDA device if there is one, else the CPU.
     callback : callable, optional
-        Called with a `histreg.tabular.training.Epoch` after each epoch. If it raises,
-        training ends there and the estimator is left as it was before.
+        Called with a `histreg.tabular.Epoch` after each epoch. If it raises, training
+        ends and the estimator is left as it was before.
 
     Attributes
     ----------
     bins_ : Bins, or a tuple of them for y of shape (n, m)
     history_ : dict of lists
         ``loss``, ``validation_loss``, ``validation_error`` (mean absolute error in
-        units of y, of a censored target what the mean falls short of it) and
+        units of y; for a censored target, by how much the mean is below it) and
         ``elapsed_s`` by epoch; validation is None without early stopping.
     n_iter_ : int
-        Epochs trained.
+        Number of epochs trained.
     n_seen_ : int
-        Training targets, of the last `fit` and of all calls of `partial_fit` since.
+        Number of training targets in the last `fit` and all calls of `partial_fit`
+        since.
     n_clipped_ : int
-        Those of them that lay outside the bins.
+        How many of them were outside the bins.
     n_growths_ : int
-        How often bins of a target have grown since they were laid.
+        How often bins of a target have grown since the first fit.
     notes_ : dict
-        Anything that JSON can say, saved and loaded with the model; empty at first.
+        Anything that JSON can hold, saved and loaded with the model; empty at first.
     n_outputs_ : int
     n_features_in_ : int
     feature_names_in_ : ndarray of str
@@ -189,14 +190,14 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
 
     Notes
     -----
-    The order of rows does not matter. Whole-number weights count as copies, to the bit
-    (up to eight a row on average; beyond, and if fractional, a weight multiplies the
-    loss of its row). Results for a ``random_state`` are the same on one machine, also
-    for fits in several threads, and close on others. Torch's global generators and
-    settings are left as they are, and have no effect.
+    The order of rows does not matter. Whole-number weights equal copies of rows, to the
+    bit, up to eight copies per row on average; other weights multiply the loss of their
+    row. Results for a ``random_state`` are the same on one machine, also for fits in
+    several threads, and close on others. Torch's global generators and settings have
+    no effect and are not changed.
 
-    A `fit` or `partial_fit` that does not end, because its input is refused, a callback
-    raises or Ctrl-C is pressed, leaves the estimator as it was before the call.
+    A `fit` or `partial_fit` that fails, because its input is refused, a callback raises
+    or Ctrl-C is pressed, leaves the estimator as it was before the call.
 
     Examples
     --------
@@ -297,18 +298,19 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         y : array-like of shape (n,) or (n, m)
             Finite numbers. If they differ by too little for float64 (by less than
             4e-13 of their magnitude for 100 bins, or by less than 1e-290), they are
-            predicted as if they were equal, and one warning says so.
+            treated as equal, with a warning.
         sample_weight : array-like of shape (n,), optional
-            Not negative; a row of weight 0 is as if it were not there.
+            Not negative; a row of weight 0 is ignored.
         censored : bool array-like of the shape of y, optional
-            Where True, the target is known only to be greater than y, as the time of
-            an event that has not come yet. Such a target is trained on by the
-            probability of that. For ``loss="histogram"``, and not all of a target.
+            Where True, the target is only known to be greater than y, like the time of
+            an event that has not happened yet; the loss is then the negative log
+            probability of that. Needs ``loss="histogram"``, and at least one target
+            per column of y that is not censored.
 
         Returns
         -------
         HistogramRegressor
-            This one.
+            The estimator itself.
         """
         check_options(self)
         goes_on = self.warm_start and hasattr(self, "model_")
@@ -321,8 +323,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             )
             if data.censored is not None and bool(data.censored.all(dim=0).any()):
                 raise InputError(
-                    "censored must leave targets that are known, one at least in each "
-                    f"column of y, got all {len(data.y)} of one censored"
+                    "censored must leave at least one known target in each column of "
+                    f"y, got all {len(data.y)} targets of a column censored"
                 )
             seed = check_random_state(self.random_state).randint(2**31)
             with self._drawing(seed, device) as generators:
@@ -332,7 +334,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                     self._start(data, generators, is_flat=is_flat)
                 self.n_seen_ = self.n_clipped_ = 0
                 rows = self._rows(data, device)
-                self.model_.sharp = None  # of an earlier fit, for the network as it was
+                self.model_.sharp = None  # it belongs to an earlier network
                 self._optimizers: list[torch.optim.Optimizer] = []
                 held_out = held_out_rows(
                     self,
@@ -362,12 +364,12 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         sample_weight: ArrayLike | None = None,
         censored: ArrayLike | None = None,
     ) -> Self:
-        """Go on for one epoch over these rows, without validation.
+        """Train for one more epoch on these rows, without validation.
 
-        The first call learns the columns and the bins from its rows alone. Where later
-        targets reach further, the bins grow, unless they have tails, or ``bins`` or
-        ``y_range`` were given (see ``bins_grow``). They become wider by that, and stay
-        so. What `calibrate` learnt is forgotten, since it was of another network.
+        The first call learns the columns and the bins from its rows alone. If later
+        targets lie outside, the bins grow and become wider for good, unless they have
+        tails, or ``bins`` or ``y_range`` were given (see ``bins_grow``). The model is
+        no longer calibrated, because `calibrate` was for the network before.
 
         Parameters
         ----------
@@ -375,12 +377,12 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         y : array-like of shape (n,) or (n, m)
         sample_weight : array-like of shape (n,), optional
         censored : bool array-like of the shape of y, optional
-            As in `fit`, but all may be True.
+            As in `fit`, but all targets may be censored.
 
         Returns
         -------
         HistogramRegressor
-            This one.
+            The estimator itself.
         """
         check_options(self)
         first = not hasattr(self, "model_")
@@ -428,22 +430,22 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
 
     @contextmanager
     def _all_or_nothing(self, *, goes_on: bool) -> Iterator[None]:
-        """Leave the estimator as it was, unless what is done inside comes to its end.
+        """Restore the estimator if the code inside raises.
 
         Parameters
         ----------
         goes_on : bool
-            Whether the present network is trained, in place, and not another one.
+            Whether the present network is trained in place.
         """
         before = dict(vars(self))
         if goes_on:
             model_before = dict(vars(self.model_))
             optimizers = getattr(self, "_optimizers", ())
             snapshot = Snapshot(self.model_.trained_parts, optimizers)
-            draws_before = self._own_draws()
+            draws_before = self._generator_state()
         try:
             yield
-        except BaseException:  # Ctrl-C is none of Exception
+        except BaseException:  # KeyboardInterrupt is not an Exception
             self.__dict__ = before
             if goes_on:
                 self.model_.__dict__ = model_before
@@ -452,47 +454,47 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                     self._generator.set_state(draws_before)
             raise
 
-    def _own_draws(self) -> Any:
-        """Return the state of the generator of `partial_fit`, None if it is others'."""
+    def _generator_state(self) -> Any:
+        """Return the state of `partial_fit`'s generator, None if others share it."""
         generator: Any = getattr(self, "_generator", None)
-        others = (None, self.random_state, check_random_state(None))
-        is_own = all(generator is not each for each in others)
+        shared = (None, self.random_state, check_random_state(None))
+        is_own = all(generator is not each for each in shared)
         return generator.get_state(legacy=False) if is_own else None
 
     @contextmanager
     def _drawing(self, seed: int, device: torch.device) -> Iterator[Generators]:
-        """Yield what to draw from inside; torch's own generators stay as they are.
+        """Yield generators of a seed, without changing torch's global ones.
 
-        Unless there is a backbone: its dropout and first weights can come from nowhere
-        else. Torch's own are then seeded, and put back in the end, by one at a time.
+        A backbone can draw dropout and first weights from the global generators only.
+        These are then seeded, and restored in the end, by one thread at a time.
         """
         if self.backbone is None:
             yield Generators.seeded(seed, device)
             return
         devices = [device] if device.type == "cuda" else []
-        with _BACKBONES, torch.random.fork_rng(devices=devices):
+        with _GLOBAL_GENERATORS, torch.random.fork_rng(devices=devices):
             torch.manual_seed(seed)
             yield Generators()
 
     def calibrate(self, X: Any, y: ArrayLike) -> Self:
-        """Let `predict_interval` cover what it promises, from rows not trained on.
+        """Calibrate `predict_interval` on rows that were not trained on.
 
-        From then on an interval of coverage c holds the y of a new row with
-        probability at least c, over the draw of these n rows and the new one, if they
-        are exchangeable; and at most 1 / (n + 1) more, up to ties. With fewer than
-        c / (1 - c) rows that takes an infinite interval.
+        From then on an interval of coverage c contains the y of a new row with
+        probability at least c, and at most c + 1 / (n + 1) up to ties, over the draw of
+        these n rows and the new one, if they are exchangeable. With fewer than
+        c / (1 - c) rows the interval is infinite.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n, d)
         y : array-like of shape (n,) or (n, m)
-            The targets themselves: what is censored cannot be calibrated on, and to
-            leave such rows out would favour small targets.
+            Known targets. Censored ones cannot be used, and leaving them out would
+            favour small targets.
 
         Returns
         -------
         HistogramRegressor
-            This one. Quantiles and distributions stay what they were.
+            The estimator itself. Quantiles and distributions do not change.
         """
         table = self._table(X)
         y = self._checked_y(y)
@@ -609,14 +611,13 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         coverage : float in (0, 1)
         method : {"central", "shortest"}
             Equal probability on both sides, or the shortest interval. After
-            `calibrate` the latter is widened or narrowed from the shortest one, see
-            `histreg.tabular.conformal`.
+            `calibrate` it is widened or narrowed, see `histreg.tabular.conformal`.
 
         Returns
         -------
         lower, upper : ndarrays of shape (n,) or (n, m)
-            After `calibrate` they cover what they promise, and are infinite where
-            that takes it; before, they are those of the predicted distribution.
+            Of the predicted distribution, or after `calibrate` with guaranteed
+            coverage, infinite where that needs it.
         """
         check_fraction("coverage", coverage)
         check_choice("method", method, conformal.METHODS)
@@ -663,7 +664,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n, n_samples) or (n, m, n_samples)
-            Targets of a row are drawn independently.
+            The targets of a row are drawn independently.
         """
         check_count("n_samples", n_samples, at_least=1)
         generator = torch.Generator()
@@ -673,14 +674,14 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     def save(self, path: str | Path) -> None:
         """Write the fitted model into a folder, as JSON and safetensors.
 
-        The folder is made if it is missing; a model in it is replaced, as a whole or
-        not at all, also for readers in other threads and processes. Other files in the
-        folder are left alone. Options that are code (``backbone``, a callable
-        ``target``) are not saved: the backbone is to be given to `load` again.
+        The folder is created if it is missing. A model in it is replaced atomically,
+        also for readers in other threads and processes; other files in it are left
+        alone. Code is not saved: pass the ``backbone`` to `load` again; a model with a
+        callable ``target`` cannot be saved.
 
         After `partial_fit`, the moments of the optimizer and the state of the random
         numbers are saved too, so that a loaded model continues exactly as the saved one
-        would. That makes the folder about three times as large.
+        would. This makes the folder about three times as large.
         """
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
@@ -720,16 +721,16 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         backbone: nn.Module | None = None,
         device: str = "auto",
     ) -> HistogramRegressor:
-        """Return the model that was saved into a folder: it predicts the same, bitwise.
+        """Return a saved model; it predicts the same as before, to the bit.
 
-        A file that is damaged, whatever its checksum says, is refused with an
-        `InputError` that names it, before any weights are created.
+        A damaged file is refused with an `InputError` that names it, before any weights
+        are created.
 
         Parameters
         ----------
         path : str or Path
         backbone : nn.Module, optional
-            For a model that was fitted with one: a module of the same shape.
+            A module of the same shape, if the model was fitted with one.
         device : str
             Where to predict, see the class.
         """
@@ -741,17 +742,19 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             model = cls._with_options(described["options"], device)
         if described["has_backbone"] != (backbone is not None):
             raise InputError(
-                "backbone must be given for a model that was fitted with one, and for "
-                f"no other, got {type(backbone).__name__} for {path}"
+                "backbone must be given if and only if the model was fitted with one, "
+                f"got {type(backbone).__name__} for {path}"
             )
         weights = Path(path) / described["weights"]
         with model_files.errors_prefixed(f"{weights} is damaged"):
             model_schema.check_tensors(described, tensors)
         model.backbone = backbone
-        blame = "is damaged" if backbone is None else "does not fit the given backbone"
+        problem = (
+            "is damaged" if backbone is None else "does not fit the given backbone"
+        )
         target = device_of(device)
         with (
-            model_files.errors_prefixed(f"{weights} {blame}"),
+            model_files.errors_prefixed(f"{weights} {problem}"),
             _plain_torch(target),
             model._drawing(0, target),
         ):
@@ -785,7 +788,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     def to_onnx(
         self, path: str | Path, alpha: Sequence[float] = (0.05, 0.5, 0.95)
     ) -> None:
-        """Write mean and quantiles as an ONNX model, with the scaling inside.
+        """Write an ONNX model that returns mean and quantiles, scaling included.
 
         Parameters
         ----------
@@ -795,11 +798,11 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
 
         Notes
         -----
-        Inputs: ``numbers`` (n, d) float64, the columns that are numbers, and if there
-        are any, ``codes`` (n, c) int64 for those that are labels, by the lists that the
-        model's metadata has under ``labels`` (from 1; 0 for an unknown one). Outputs:
-        ``mean`` (n, m) and, of a distribution, ``quantiles`` (n, m, q), float64.
-        Needs the extra ``onnx``.
+        Inputs: ``numbers`` (n, d) float64, the columns of numbers, and, if there are
+        columns of labels, ``codes`` (n, c) int64: the position of each label, from 1,
+        in the lists that the model's metadata has under ``labels``, or 0 for an unknown
+        label. Outputs: ``mean`` (n, m) and, for losses that predict a distribution,
+        ``quantiles`` (n, m, q), float64. Needs the extra ``onnx``.
         """
         check_is_fitted(self)
         from histreg.tabular.onnx_files import export
@@ -848,13 +851,13 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             return None
         if self.loss not in ON_BOUNDS:
             raise InputError(
-                f"censored needs loss={ON_BOUNDS[0]!r}, which knows what to do with a "
-                f"lower bound, got loss={self.loss!r}"
+                f"censored needs loss={ON_BOUNDS[0]!r}, the only loss for lower "
+                f"bounds, got loss={self.loss!r}"
             )
         if tail_kinds(self) != ("clip", "clip"):
             raise InputError(
-                "tails are fitted to targets that are known, and lower bounds would "
-                f"make them too short, got tails={self.tails!r} and censored targets"
+                "tails cannot be combined with censored targets, which would make "
+                f"them too short, got tails={self.tails!r}"
             )
         flags = np.asarray(censored)
         shape = y.shape[:1] if is_flat else y.shape
@@ -897,8 +900,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             )
         if not reset and TEMPORAL & set(self.model_.kinds):
             raise InputError(
-                "X must be a data frame, as in fit, which tells times from numbers, "
-                f"got {type(X).__name__}"
+                "X must be a data frame, as in fit, so that times can be told from "
+                f"numbers, got {type(X).__name__}"
             )
         with _input_errors():
             numbers = validate_data(
@@ -999,10 +1002,10 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
 
     def _keep(self, history: list[Epoch], *, append: bool = False) -> None:
         names = ("loss", "validation_loss", "validation_error", "elapsed_s")
-        found = {name: [getattr(epoch, name) for epoch in history] for name in names}
+        lists = {name: [getattr(epoch, name) for epoch in history] for name in names}
         if append:
-            found = {name: self.history_[name] + found[name] for name in names}
-        self._keep_history(found)
+            lists = {name: self.history_[name] + lists[name] for name in names}
+        self._keep_history(lists)
 
     def _keep_history(self, history: dict[str, list[Any]]) -> None:
         self.history_ = history
@@ -1022,12 +1025,12 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         return regressor
 
 
-_BACKBONES = threading.RLock()  # held by who draws from torch's own generators
+_GLOBAL_GENERATORS = threading.RLock()  # held while they are seeded for a backbone
 
 
 @contextmanager
 def _input_errors() -> Iterator[None]:
-    """Let what scikit-learn's checks say of X, y and weights be an `InputError`."""
+    """Raise the errors of scikit-learn's checks of X, y and weights as `InputError`."""
     try:
         yield
     except ValueError as error:
@@ -1036,6 +1039,6 @@ def _input_errors() -> Iterator[None]:
 
 @contextmanager
 def _plain_torch(device: torch.device) -> Iterator[None]:
-    """Work as if the caller had entered no inference mode, no_grad or autocast."""
+    """Undo inference mode, no_grad and autocast of the caller."""
     with torch.inference_mode(False), torch.enable_grad(), without_autocast(device):
         yield
