@@ -416,3 +416,13 @@ def test_averaging_over_bins_is_an_integral(name, other):
 def test_what_cannot_grow_gets_one_sentence(grow, sentence):
     with pytest.raises(ValueError, match=sentence):
         grow(Bins.uniform(0.0, 10.0, 50))
+
+
+def test_bins_grow_when_less_than_the_least_padding_is_left():
+    bins = Bins.uniform(0.0, 50.0, 50)
+    options = {"padding_in_bins": 6, "min_padding_in_bins": 3}
+    assert bins.grown([10.0, 47.0], **options) is bins
+    grown = bins.grown([10.0, 47.5], **options)
+    assert grown == bins.grown([10.0, 47.5], padding_in_bins=6) != bins
+    with pytest.raises(ValueError, match="min_padding_in_bins must lie between 0 and"):
+        bins.grown([10.0], padding_in_bins=2, min_padding_in_bins=3)

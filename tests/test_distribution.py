@@ -290,6 +290,22 @@ def test_any_histogram_keeps_the_laws(probs, q):
     assert d.prob(lower, upper).item() == pytest.approx(q, abs=1e-11)
 
 
+@pytest.mark.parametrize("parameter", ["logits", "probs"])
+def test_batches_are_joined_to_the_bit(parameter, generator):
+    logits = torch.randn(5, 4, generator=generator)
+    given = logits if parameter == "logits" else logits.softmax(dim=-1)
+    d = Histogram(Bins.uniform(0, 1, 4), **{parameter: given})
+    joined = Histogram.concatenated([d[:2], d[2:]])
+    assert joined.batch_shape == (5,) and joined.bins == d.bins
+    assert torch.equal(joined.probs, d.probs) and torch.equal(joined.logits, d.logits)
+    assert torch.equal(joined.mean, d.mean)
+    with pytest.raises(ValueError, match="at least one, got none"):
+        Histogram.concatenated([])
+    other = Histogram(Bins.uniform(0, 2, 4), logits=logits)
+    with pytest.raises(ValueError, match="must share their bins"):
+        Histogram.concatenated([d, other])
+
+
 def test_a_mixture_is_the_average_of_densities_and_means(dtype, close):
     parts = [distributions(dtype)["batch"], Histogram(
         BINS["uneven"], probs=torch.full((5, 6), 1 / 6, dtype=dtype))]  # fmt: skip

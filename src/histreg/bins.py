@@ -323,7 +323,13 @@ class Bins:
         check_choice("name", name, PRESETS)
         return cls.around(y_min, y_max, **PRESETS[name]._asdict())
 
-    def grown(self, y: ArrayLike | Tensor, *, padding_in_bins: float = 6.0) -> Bins:
+    def grown(
+        self,
+        y: ArrayLike | Tensor,
+        *,
+        padding_in_bins: float = 6.0,
+        min_padding_in_bins: float | None = None,
+    ) -> Bins:
         """Return as many bins that reach around ``y`` too: neighbours become one.
 
         For targets whose range is not known beforehand. Each new bin is 2, 4, 8, ...
@@ -345,6 +351,9 @@ class Bins:
         padding_in_bins : float
             Room to keep beyond y on each side, in bins, rounded up to whole ones: as
             much as a smoothed target reaches. At most a quarter of the bins.
+        min_padding_in_bins : float, optional
+            While this much is left, the bins stay as they are; ``padding_in_bins`` if
+            not given. Less makes bins grow less often.
 
         Examples
         --------
@@ -361,13 +370,20 @@ class Bins:
                 "padding_in_bins must lie between 0 and a quarter of the "
                 f"{self.n_bins} bins, got {padding_in_bins=}"
             )
+        if min_padding_in_bins is None:
+            min_padding_in_bins = padding_in_bins
+        if not 0 <= min_padding_in_bins <= padding_in_bins:
+            raise InputError(
+                f"min_padding_in_bins must lie between 0 and {padding_in_bins=}, got "
+                f"{min_padding_in_bins=}"
+            )
         values = as_float64(y)
         if values.numel() == 0:
             return self
         y_min, y_max = _finite_extremes(values)
         # Whole ones end at a border, whatever the widths; parts would depend on them.
         n_padding = math.ceil(padding_in_bins)
-        if self._has_room(y_min, y_max, n_padding):
+        if self._has_room(y_min, y_max, math.ceil(min_padding_in_bins)):
             return self
         for n_merged in (2**i for i in range(1, 1000)):
             borders = self._merged(y_min, y_max, n_padding, n_merged)

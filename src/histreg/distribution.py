@@ -512,6 +512,35 @@ class Histogram(Distribution):
         probs = (stacked * (shares / shares.sum())).sum(dim=-1)
         return Histogram(first.bins, probs=probs, validate_args=False)
 
+    @staticmethod
+    def concatenated(histograms: Sequence[Histogram]) -> Histogram:
+        """Return several batches on the same bins as one, along the first dimension.
+
+        Parameters
+        ----------
+        histograms : sequence of Histogram
+            Of equal bins, all made from logits or all from probs. They are not
+            normalised again.
+
+        Examples
+        --------
+        >>> d = Histogram(Bins([0.0, 1.0, 2.0]), probs=torch.tensor([[0.25, 0.75]]))
+        >>> Histogram.concatenated([d, d, d]).mean
+        tensor([1.2500, 1.2500, 1.2500])
+        """
+        if len(histograms) == 0:
+            raise InputError("histograms must hold at least one, got none")
+        first = histograms[0]
+        if any(other.bins != first.bins for other in histograms):
+            raise InputError("histograms must share their bins, got several")
+        new = Histogram.__new__(Histogram)
+        new.bins = first.bins
+        name = "logits" if "logits" in first.__dict__ else "probs"
+        setattr(new, name, torch.cat([getattr(each, name) for each in histograms]))
+        super(Histogram, new).__init__(new._parameter.shape[:-1], validate_args=False)
+        new._validate_args = first._validate_args
+        return new
+
     def rebinned(self, bins: Bins) -> Histogram:
         """Return the same mass over other bins: differences of the CDF.
 

@@ -7,7 +7,7 @@ import pytest
 
 from histreg import HistogramRegressor
 from histreg.report.model_page import LEVELS, ModelPage, write_page
-from histreg.tabular.evaluation import scores_of
+from histreg.tabular.scores import scores_of
 from tests.browser import chromium
 
 PICTURES = 4 + 6
@@ -30,7 +30,7 @@ def page():
 
 def test_the_contents_are_what_the_model_predicts(page):
     found, model, X, y = page
-    assert found.scores == scores_of(model, X, y)
+    assert found.scores == scores_of(model.predict_all(X), y)
     lower, upper = model.predict_interval(X, 0.9)
     covered = ((lower <= y) & (y <= upper)).mean()
     at_90 = LEVELS.tolist().index(0.9)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from histreg.report.printed_table import FORMATS, PrintedTable
+from histreg.report.printed_table import FORMATS, PrintedTable, shown_number
 
 TABLE = PrintedTable(
     "Errors",
@@ -151,3 +151,8 @@ def test_long_words_go_on_in_the_next_line():
     assert second.split() == ["word"] * 7
     assert third.split() == ["short", "2"]
     assert first.index("1") == third.index("2")
+
+
+def test_numbers_are_shown_as_people_write_them():
+    shown = {0.123456: "0.1235", 12345.6: "12,346", -2500.0: "-2,500", 1e12: "1e+12"}
+    assert {value: shown_number(value) for value in shown} == shown

@@ -100,12 +100,12 @@ def test_many_values_of_any_scale_come_out_standard_normal(offset, scale, genera
     x = torch.randn(5000, 1, generator=generator, dtype=torch.float64).exp()
     x = offset + scale * x
     scaled = NumberScaling.of(x.numpy())(x)[:, 0].double()
-    if offset / scale > 1e14:
-        return  # float64 cannot tell the values apart
     assert scaled.mean().abs() < 1e-4 and (scaled.std() - 1).abs() < 1e-3
-    # Linear between 64 knots: quantiles within the spacing of the knots.
+    # Linear between 64 knots: quantiles within the spacing of the knots. Near 1e9
+    # float64 rounds to 1.2e-7, which leaves 121 values of the smallest scale and ties.
+    allowed = 0.06 if len(x.unique()) > 1000 else 0.25
     for level in (0.1, 0.5, 0.9):
-        assert abs(scaled.quantile(level).item() - norm.ppf(level)) < 0.06
+        assert abs(scaled.quantile(level).item() - norm.ppf(level)) < allowed
 
 
 def test_scaling_is_monotone_and_constant_beyond_the_ends():

@@ -158,3 +158,21 @@ def test_coverage_is_kept_over_many_draws(method, generator):
     assert coverage - 4 * deviation < share < coverage + 1 / (n + 1) + 4 * deviation
     before = (scores <= 0).double().mean().item()
     assert before < 0.7
+
+
+def test_growths_are_those_of_each_target_and_computed_once(monkeypatch):
+    bins = [Bins.uniform(0, 1, 4), Bins.uniform(0, 100, 4)]
+    generator = torch.Generator().manual_seed(0)
+    logits = torch.randn(30, 2, 4, generator=generator, dtype=torch.float64)
+    y = torch.rand(30, 2, generator=generator, dtype=torch.float64) * torch.tensor(
+        [1.0, 100.0]
+    )
+    calibration = conformal.Calibration(bins, logits, y)
+    found = calibration.growths(0.8, "shortest")
+    for i, each in enumerate(bins):
+        d = Histogram(each, logits=logits[:, i])
+        scores = conformal.scores(d, y[:, i], 0.8, "shortest")
+        assert found[i] == conformal.growth(scores, 0.8)
+    assert calibration.growths(0.8, "central") != found
+    monkeypatch.setattr(conformal, "scores", None)
+    assert calibration.growths(0.8, "shortest") == found

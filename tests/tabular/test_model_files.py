@@ -75,7 +75,9 @@ def test_weights_that_a_replaced_description_names_outside_its_folder_stay(folde
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(WriteError, match="file/model cannot be made: Not a directory"):
+    with pytest.raises(
+        WriteError, match="file/model cannot be created: Not a directory"
+    ):
         model_files.save(tmp_path / "file" / "model", {}, TENSORS)
 
 
@@ -244,7 +246,7 @@ def described_as(**changes):
         (cut_weights, "is damaged: its checksum"),
         (change_weights, "is damaged: its checksum"),
         (remove_weights, "is damaged: there is no file 'weights-"),
-        (cut_description, "is damaged: it is no JSON"),
+        (cut_description, "is damaged: it is not valid JSON"),
         (described_as(name="other"), "is damaged: its checksum is not that of its"),
         (described_as(name=None), "is damaged: its checksum is not that of its"),
         (described_as(format="other"), "must describe a histreg model"),

@@ -11,12 +11,12 @@ from histreg.tabular.networks import CopiedBody, Stack, TabularBody
 from histreg.tabular.training import (
     Generators,
     Measure,
-    Rows,
     Settings,
     Snapshot,
     optimizer_of,
     train,
 )
+from histreg.tabular.training_rows import TrainingRows, batch_of
 
 N = 60
 
@@ -34,7 +34,7 @@ def problem(n_models, seed=0):
     y = x[:, :1].sin() + 0.1 * torch.randn(N, 1)
     codes = torch.zeros(N, 0, dtype=torch.int64)
     stack = Stack(TabularBody(n_models, 3, hidden_layer_sizes=(16,), dropout=0.0), 1, 1)
-    return stack, Rows((x, codes), y, torch.ones(N))
+    return stack, TrainingRows((x, codes), y, torch.ones(N))
 
 
 def hold_out(n_models, n=12):
@@ -104,7 +104,11 @@ def test_rows_of_no_weight_teach_nothing():
         y = rows.y.clone()
         y[:20] += wrong
         train(
-            stack, Rows(rows.inputs, y, weight), nobody, MEASURE, Settings(n_epochs=3)
+            stack,
+            TrainingRows(rows.inputs, y, weight),
+            nobody,
+            MEASURE,
+            Settings(n_epochs=3),
         )
         results.append(stack(*rows.inputs))
     torch.testing.assert_close(results[0], results[1], rtol=0, atol=0)
@@ -122,8 +126,8 @@ def test_flags_of_censored_rows_go_with_their_rows():
         return squared(outputs, y)
 
     measure = Measure(loss, loss)
-    rows = Rows(rows.inputs, y, rows.weight, y % 3 == 0)
-    settings = Settings(n_epochs=1, batch_size=7, fewest_steps=1)
+    rows = TrainingRows(rows.inputs, y, rows.weight, y % 3 == 0)
+    settings = Settings(n_epochs=1, batch_size=7, min_steps=1)
     train(stack, rows, hold_out(1), measure, settings)
     assert set(seen) == set(range(N))
 
@@ -220,7 +224,7 @@ def test_a_heavy_row_weighs_the_same_in_any_batch():
     settings = Settings(
         n_epochs=400, batch_size=4, learning_rate=3e-3, weight_decay=0, averaging=0.999
     )
-    rows = Rows(inputs, y, weight)
+    rows = TrainingRows(inputs, y, weight)
     train(stack, rows, nobody, MEASURE, settings)
     # Steps of Adam are no exact gradient steps: a tenth of tolerance. Weights
     # normalised within each batch would give 0.31.
@@ -231,7 +235,7 @@ def test_frozen_statistics_stay_and_no_batch_has_one_row():
     body = CopiedBody(nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4)), 1, 3)
     stack = Stack(body, 1, 1)
     _, rows = problem(1)
-    rows = rows.at(torch.arange(33))  # batches of 16, 16 and 1
+    rows = batch_of(rows, torch.arange(33))  # batches of 16, 16 and 1
     nobody = torch.zeros(1, 33, dtype=torch.bool)
     settings = Settings(n_epochs=1, batch_size=16)
     train(stack, rows, nobody, MEASURE, settings)

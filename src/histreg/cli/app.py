@@ -42,21 +42,21 @@ from histreg.cli.interpretation import Interpretation, interpret
 from histreg.cli.outputs import Overwrite, check_output, check_output_folder
 from histreg.cli.study import app as study_app
 from histreg.errors import InputError
+from histreg.report.printed_table import shown_number
 from histreg.tabular.columns import TEMPORAL, described_kinds, kinds_of, named_kinds
-from histreg.tabular.evaluation import (
+from histreg.tabular.model_files import DESCRIPTION
+from histreg.tabular.objectives import LOSSES
+from histreg.tabular.predictions import Predictions
+from histreg.tabular.regressor import HistogramRegressor
+from histreg.tabular.scores import (
     CensoredScores,
-    Parts,
     Scores,
     censored_scores_of,
     check_orderable,
-    parts_of,
     scores_of,
     scores_of_point,
-    shown_number,
 )
-from histreg.tabular.model_files import DESCRIPTION
-from histreg.tabular.objectives import LOSSES
-from histreg.tabular.regressor import HistogramRegressor
+from histreg.tabular.splits import Parts, parts_of
 from histreg.tabular.training import Epoch
 from histreg.tails import KINDS
 
@@ -305,15 +305,15 @@ def fit(
     rows: dict[str, Scores | CensoredScores] = {}
     if len(parts.test) and flags is not None:
         test = (X.iloc[parts.test], y[parts.test], flags[parts.test])
-        rows[loss] = censored_scores_of(model, *test)
+        rows[loss] = censored_scores_of(model.predict_all(test[0]), *test[1:])
         if compare:
             untold = fitted("Fitting, bounds taken for targets", loss, None)
             rows["the same, bounds taken for targets"] = censored_scores_of(
-                untold, *test
+                untold.predict_all(test[0]), *test[1:]
             )
     elif len(parts.test):
         if predicts_distribution:
-            rows[loss] = scores_of(model, X.iloc[parts.test], y[parts.test])
+            rows[loss] = scores_of(model.predict_all(X.iloc[parts.test]), y[parts.test])
         else:
             rows[loss] = _scores_of_point(model, X, y, parts)
         if compare:
@@ -404,20 +404,27 @@ def predict(
     if not quiet:
         _tell_of_cells(table, file, read)
     name = _target_of(regressor)
-    found = {f"{name}_mean": regressor.predict(X)}
-    if interval is not None:
-        percent = _shown_exactly(float(100 * Decimal(repr(interval))))
-        lower, upper = regressor.predict_interval(X, interval, method)
-        found |= {f"{name}_lower_{percent}": lower, f"{name}_upper_{percent}": upper}
-    if levels:
-        columns = regressor.predict_quantiles(X, levels).T
-        found |= {
-            f"{name}_q{_shown_exactly(level)}": column
-            for level, column in zip(levels, columns, strict=True)
-        }
-    for threshold in thresholds:
-        above_name = f"{name}_above_{_shown_exactly(threshold)}"
-        found[above_name] = regressor.predict_proba_above(X, threshold)
+
+    def columns_of(predictions: Predictions) -> dict[str, np.ndarray]:
+        columns = {f"{name}_mean": predictions.mean}
+        if interval is not None:
+            percent = _shown_exactly(float(100 * Decimal(repr(interval))))
+            ends = zip(
+                ("lower", "upper"), predictions.interval(interval, method), strict=True
+            )
+            columns |= {f"{name}_{end}_{percent}": values for end, values in ends}
+        for level in levels:
+            column = f"{name}_q{_shown_exactly(level)}"
+            columns[column] = predictions.quantiles(level)
+        for threshold in thresholds:
+            column = f"{name}_above_{_shown_exactly(threshold)}"
+            columns[column] = predictions.prob_above(threshold)
+        return columns
+
+    parts = [columns_of(part) for part in regressor.predict_in_chunks(X)]
+    found = {
+        column: np.concatenate([part[column] for part in parts]) for column in parts[0]
+    }
     taken = [column for column in found if column in frame.columns]
     if taken:
         raise InputError(f"{table} must not have a column {taken[0]!r} already")

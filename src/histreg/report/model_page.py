@@ -23,8 +23,9 @@ from histreg.report.model_figures import (
     draw_reliability,
     picture,
 )
+from histreg.report.printed_table import shown_number
 from histreg.tabular.columns import described_kinds
-from histreg.tabular.evaluation import Scores, scores_of, shown_number
+from histreg.tabular.scores import Scores, scores_of
 
 LEVELS = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
 N_EXAMPLES = 6
@@ -47,13 +48,14 @@ class ModelPage:
     @classmethod
     def of(cls, model: Any, X: Any, y: Array, *, target: str, source: str) -> ModelPage:
         """Collect the predictions of a `HistogramRegressor` with one target."""
-        distribution = model.predict_dist(X)
+        predictions = model.predict_all(X)
+        distribution = predictions.distribution
         if not isinstance(distribution, Histogram):
             raise InputError("the page is of a model with one target, got several")
         as_predicted = [distribution.interval(level) for level in LEVELS]
         coverage = {"as predicted": _shares(as_predicted, y)}
         if model.model_.calibration is not None:
-            calibrated = [model.predict_interval(X, level) for level in LEVELS]
+            calibrated = [predictions.interval(level) for level in LEVELS]
             coverage["calibrated"] = _shares(calibrated, y)
         fitted = model.model_
         facts = {
@@ -70,9 +72,9 @@ class ModelPage:
             target=target,
             source=source,
             y=y,
-            predicted=model.predict(X),
+            predicted=predictions.mean,
             distribution=distribution,
-            scores=scores_of(model, X, y),
+            scores=scores_of(predictions, y),
             coverage=coverage,
             facts=facts,
             is_training_table=model.notes_.get("source") == source,

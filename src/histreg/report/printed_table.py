@@ -153,3 +153,8 @@ class PrintedTable:
 
 def _escaped(cell: str) -> str:
     return "".join(_LATEX.get(letter, letter) for letter in cell)
+
+
+def shown_number(value: float) -> str:
+    """Return a number as people write it: four digits, or all before the point."""
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.4g}"

@@ -1,7 +1,7 @@
-"""Columns: what the columns of a table are, and how they become a network's inputs.
+"""Columns: the kinds of a table's columns, and how they become a network's inputs.
 
-A table is read into numbers (missing ones as NaN) and labels (missing ones as None).
-Numbers are then spread evenly by `NumberScaling`, labels counted off by `LabelCodes`.
+A table is read into numbers (NaN where missing) and labels (None where missing).
+Numbers are then scaled by `NumberScaling`, labels encoded by `LabelCodes`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ N_KNOTS = 64  # per column; 256 did no better on Bike and California
 MAX_LEVELS = 1000  # per column of labels; the rarer ones are treated as unknown
 KINDS = ("number", "time", "duration", "label")  # of columns
 TEMPORAL = {"time", "duration"}
-NUMBER_OR_TIME = "number or time"  # the kind of numbers in model files of old
+NUMBER_OR_TIME = "number or time"  # the kind of numbers in older model files
 UNUSABLE = (nw.Binary, nw.List, nw.Array, nw.Struct)
 UNKNOWN = 0  # the code of a label that was missing, rare or never seen
 
@@ -41,12 +41,17 @@ class Table(NamedTuple):
 
     numbers: NDArray[np.float64]  # (n, d), NaN where missing
     labels: NDArray[np.object_]  # (n, c) of str, None where missing
+    kinds: tuple[str, ...]  # of all columns, d + c
+
+    def at(self, rows: slice | NDArray[np.int64]) -> Table:
+        """Return some of the rows."""
+        return Table(self.numbers[rows], self.labels[rows], self.kinds)
 
 
 def kinds_of(frame: Any) -> tuple[str, ...]:
     """Return ``"number"``, ``"time"``, ``"duration"`` or ``"label"`` for each column.
 
-    Truth values are numbers, dates are times, and a time of day is the duration since
+    Booleans are numbers, dates are times, and a time of day is the duration since
     midnight; text, categories and mixed columns are labels.
 
     Raises
@@ -59,12 +64,12 @@ def kinds_of(frame: Any) -> tuple[str, ...]:
 
 
 def n_numbers(kinds: Sequence[str]) -> int:
-    """Return how many columns of these kinds become numbers: all but labels."""
+    """Return how many columns become numbers: all but labels."""
     return len(kinds) - kinds.count("label")
 
 
 def named_kinds(kinds: Sequence[str]) -> list[str]:
-    """Return kinds as files and pages name them: that of old is one of numbers."""
+    """Return kinds as files and pages name them; ``NUMBER_OR_TIME`` is a number."""
     return ["number" if kind == NUMBER_OR_TIME else kind for kind in kinds]
 
 
@@ -79,47 +84,49 @@ def described_kinds(kinds: Sequence[str]) -> str:
 def read_frame(frame: Any, kinds: Sequence[str]) -> Table:
     """Return the columns of a pandas or polars frame, read as these kinds.
 
-    A column of labels may come in any type (3, 3.0 and "3" are one label); a column
-    of numbers must be one, or text that reads as one; times must be times and durations
-    durations, both in seconds. A column in which all is missing may be any of them.
+    A column of labels may have any type (3, 3.0 and "3" are the same label). A column
+    of numbers must hold numbers, or text that can be read as numbers. Times must be
+    times and durations durations; both are returned in seconds. A column without any
+    value may have any kind.
     """
     wide = nw.from_native(frame, eager_only=True)
     numbers, labels = [], []
     for column, kind in zip(wide.iter_columns(), kinds, strict=True):
-        found = _kind_of(column)
+        own_kind = _kind_of(column)
         if kind == "label":
             labels.append(_labels_of(column))
             continue
-        if kind != NUMBER_OR_TIME and {kind, found} & TEMPORAL and kind != found:
+        if kind != NUMBER_OR_TIME and {kind, own_kind} & TEMPORAL and kind != own_kind:
             _check_all_missing(column, kind)
             numbers.append(np.full(len(column), np.nan))
             continue
-        numbers.append(_numbers_of(column, found))
+        numbers.append(_numbers_of(column, own_kind))
         _check_finite(numbers[-1], column.name)
     n = len(wide)
     return Table(
         np.stack(numbers, axis=1) if numbers else np.empty((n, 0)),
         np.stack(labels, axis=1) if labels else np.empty((n, 0), dtype=object),
+        tuple(kinds),
     )
 
 
 class NumberScaling(nn.Module):
-    """Numbers spread evenly: each column becomes its normal score, piecewise linear.
+    """Scale each column to normal scores, by a piecewise linear function.
 
     A value becomes the normal quantile of its rank among the training values (of the
-    middle of its ranks, where values repeat), scaled to unit variance, and linear
-    between the knots; beyond the ends it stays at the ends. So heavy tails, offsets
-    and units do no harm. A constant column is dropped; a missing value becomes 0, and
-    a column that had missing values gets a second one that says so.
+    middle of its ranks, if values repeat), scaled to unit variance. The function is
+    linear between knots and constant beyond the ends, so that heavy tails, offsets and
+    units have no effect. Constant columns are dropped. A missing value becomes 0, and a
+    column with missing training values gets a second column that flags them.
 
     Parameters
     ----------
     n_columns : int
-        d, the columns that come in.
+        d, the number of input columns.
     kept : sequence of int
-        Those that vary.
+        The columns that vary.
     flagged : sequence of int
-        Those that had missing values.
+        The columns that had missing values.
     n_knots : int
     """
 
@@ -146,32 +153,34 @@ class NumberScaling(nn.Module):
     def of(cls, numbers: NDArray[np.float64], n_knots: int = N_KNOTS) -> NumberScaling:
         """Return the scaling learnt from a table of numbers, (n, d)."""
         missing = np.isnan(numbers)
-        found = [column[~gap] for column, gap in zip(numbers.T, missing.T, strict=True)]
+        present = [
+            column[~gap] for column, gap in zip(numbers.T, missing.T, strict=True)
+        ]
         kept = [
-            i for i, values in enumerate(found) if len(values) and np.ptp(values) > 0
+            i for i, values in enumerate(present) if len(values) and np.ptp(values) > 0
         ]
         flagged = np.flatnonzero(missing.any(axis=0) & ~missing.all(axis=0))
         scaling = cls(numbers.shape[1], kept, flagged.tolist(), n_knots)
         for row, i in enumerate(kept):
-            knots, scores = _normal_scores(np.sort(found[i]), n_knots)
+            knots, scores = _normal_scores(np.sort(present[i]), n_knots)
             scaling.knots[row] = torch.from_numpy(knots)
             scaling.scores[row] = torch.from_numpy(scores)
         return scaling
 
     @property
     def n_outputs(self) -> int:
-        """The number of columns that come out."""
+        """The number of output columns."""
         return len(self.kept) + len(self.flagged)
 
     def forward(self, numbers: Tensor, *, by_search: bool = True) -> Tensor:
         """Return scaled numbers: (n, d) float64 -> (n, n_outputs) float32.
 
-        ``by_search=False`` compares with every knot instead of searching for the one
-        below, which ONNX cannot.
+        ``by_search=False`` compares with every knot instead of searching, which ONNX
+        does not support.
         """
         columns = numbers.index_select(1, self.kept)  # (n, kept)
         missing = columns.isnan()
-        # NaN is found at either end, and replaced below.
+        # NaN is located at either end, and replaced below.
         lower = self._knot_below(columns, by_search)  # (n, kept)
         knot, next_knot = self._entries(self.knots, lower)
         score, next_score = self._entries(self.scores, lower)
@@ -201,7 +210,7 @@ class NumberScaling(nn.Module):
 
 
 class LabelCodes:
-    """Labels counted off from 1 by falling frequency; 0 is for unknown ones.
+    """Codes of labels: 1, 2, ... by falling frequency, and 0 for unknown labels.
 
     Parameters
     ----------
@@ -230,7 +239,7 @@ class LabelCodes:
 
     @property
     def n_codes(self) -> tuple[int, ...]:
-        """How many codes each column has, the one for unknown labels included."""
+        """The number of codes of each column, including that of unknown labels."""
         return tuple(len(column) + 1 for column in self.levels)
 
     def __call__(self, labels: NDArray[np.object_]) -> Tensor:
@@ -280,12 +289,13 @@ def _native_type(column: nw.Series[Any]) -> str:
 
 
 def _kind_of_objects(values: list[Any]) -> str:
-    """Return the kind of Python objects, which pandas has for dates and decimals."""
-    found = [value for value in values if not _is_missing(value)]
+    """Return the kind of Python objects, as pandas has for dates and decimals."""
+    present = [value for value in values if not _is_missing(value)]
     for kind, types in OBJECTS.items():
-        # The first tells of most columns that they are none.
-        if found and isinstance(found[0], types):
-            return kind if all(isinstance(value, types) for value in found) else "label"
+        # The first value rules out most columns at once.
+        if present and isinstance(present[0], types):
+            is_kind = all(isinstance(value, types) for value in present)
+            return kind if is_kind else "label"
     return "label"
 
 
@@ -314,7 +324,7 @@ def _numbers_of(column: nw.Series[Any], kind: str) -> NDArray[np.float64]:
 
 
 def _check_all_missing(column: nw.Series[Any], kind: str) -> None:
-    """Raise unless a column, which is of another kind than in fit, holds nothing."""
+    """Raise unless all values are missing in a column of another kind than in fit."""
     for value in column.to_list():
         if not _is_missing(value):
             raise InputError(
@@ -334,7 +344,7 @@ def _check_finite(numbers: NDArray[np.float64], name: str) -> None:
 
 
 def _number(value: Any, name: str) -> float:
-    """Return the number that a text or an object says, NaN for a missing one."""
+    """Return a text or an object as a number, NaN if it is missing."""
     if _is_missing(value) or value == "":
         return np.nan
     try:
@@ -348,9 +358,9 @@ def _number(value: Any, name: str) -> float:
 
 
 def _seconds(value: Any) -> float:
-    """Return the seconds since 1970 or midnight, or those that an object lasts.
+    """Return seconds: since 1970 for a time, since midnight for a time of day.
 
-    A date is its midnight, and a time without a zone is in UTC.
+    A date counts as its midnight, and a time without a zone as UTC.
     """
     if _is_missing(value):
         return np.nan
@@ -373,7 +383,7 @@ def _labels_of(column: nw.Series[Any]) -> NDArray[np.object_]:
 
 
 def _label(value: Any) -> str | None:
-    """Return the text of a label; a whole number has no decimals, whatever its type."""
+    """Return a label as text; whole numbers have no decimals, whatever their type."""
     if _is_missing(value):
         return None
     if isinstance(value, float | np.floating) and float(value).is_integer():
@@ -382,7 +392,7 @@ def _label(value: Any) -> str | None:
 
 
 def _is_missing(value: Any) -> bool:
-    """Whether it is None, NaN, NaT or pandas' NA, which is neither true nor false."""
+    """Whether a value is None, NaN, NaT or pandas' NA (whose comparison is no bool)."""
     if value is None:
         return True
     same = value == value

@@ -1,15 +1,15 @@
-r"""Conformal intervals: a finite-sample promise from rows that were not trained on.
+r"""Conformal intervals: finite-sample coverage, from rows that were not trained on.
 
 An interval that leaves the probabilities a below and b above it, by the predicted
 distribution, is widened or narrowed to one that leaves (1 - t) a and (1 - t) b, with
 one t for all rows. Central intervals have a = b = (1 - coverage) / 2 (distributional
 conformal prediction, Chernozhukov et al. 2021); shortest ones have what each row's own
-shortest interval leaves (in the spirit of conformal histogram regression, Sesia and
+shortest interval leaves (similar to conformal histogram regression, Sesia and
 Romano 2021). What is left stays positive for t < 1, so that an end in a tail is finite
-unless all of the line is needed.
+unless the whole line is needed.
 
-These intervals are nested: a greater t gives one that holds the others. The score of a
-calibration row is the smallest t whose interval holds its y,
+These intervals are nested: that of a greater t contains the others. The score of a
+calibration row is the smallest t whose interval contains its y,
 
 .. math:: 1 - \min(F(y) / a, (1 - F(y)) / b)
 
@@ -23,22 +23,63 @@ Ramdas 2022, "Nested conformal prediction and quantile out-of-bag ensemble metho
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
 from histreg._checks import check_choice, check_fraction
+from histreg.bins import Bins
 from histreg.distribution import Histogram
 
 METHODS = ("central", "shortest")
-HAIR = 1e-12  # of the probability that is left outside
+MARGIN = 1e-12  # relative, of the probability that is left outside
 ROUNDING = 4 * torch.finfo(torch.float64).eps  # of a level near one
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """Rows to calibrate on: what was predicted for them, and their y.
+
+    Parameters
+    ----------
+    bins : sequence of m Bins
+    logits : Tensor of shape (n, m, k), float64
+        With all their digits, so that equal scores are equal to those of predictions.
+    y : Tensor of shape (n, m), float64
+    """
+
+    bins: Sequence[Bins]
+    logits: Tensor
+    y: Tensor
+    _growths: dict[tuple[float, str], list[float]] = field(
+        default_factory=dict, init=False, repr=False
+    )
+
+    def growths(self, coverage: float, method: str) -> list[float]:
+        """Return the t of each target, see `growth`; kept for the next call."""
+        key = (coverage, method)
+        if key not in self._growths:
+            self._growths[key] = [
+                growth(
+                    scores(
+                        Histogram(bins, logits=self.logits[:, i]),
+                        self.y[:, i],
+                        coverage,
+                        method,
+                    ),
+                    coverage,
+                )
+                for i, bins in enumerate(self.bins)
+            ]
+        return self._growths[key]
 
 
 def scores(
     distribution: Histogram, y: Tensor, coverage: float, method: str = "central"
 ) -> Tensor:
-    """Return how far the interval of each row must grow to hold its y.
+    """Return how far the interval of each row must grow to contain its y.
 
     Parameters
     ----------
@@ -50,8 +91,8 @@ def scores(
     Returns
     -------
     Tensor of shape (n,)
-        The t of the interval that ends at y: at most 1, negative where it may shrink;
-        infinite for y outside the bins, which no interval within them can hold.
+        The t of the interval that ends at y: at most 1, negative where it may shrink,
+        and infinite for y outside the bins.
     """
     below, above = _left_outside(distribution, coverage, method)
     kept = torch.minimum(
@@ -65,11 +106,11 @@ def scores(
 def growth(score: Tensor, coverage: float) -> float:
     """Return the t of these scores: their ceil((n + 1) coverage)-th smallest.
 
-    Infinite where there are too few rows to promise so much (n < coverage /
-    (1 - coverage)), or too many with y outside the bins.
+    Infinite with too few rows for this coverage (n < coverage / (1 - coverage)), or too
+    many y outside the bins.
     """
     check_fraction("coverage", coverage)
-    # 0.9 * 10 is 9.000000000000002 for some products: a hair must not cost a rank.
+    # Products such as 0.9 * 10 may come out as 9.000000000000002.
     rank = math.ceil((len(score) + 1) * coverage - 1e-9)
     if rank > len(score):
         return math.inf
@@ -88,17 +129,17 @@ def interval(
     below, above = _left_outside(distribution, coverage, method)
     if math.isinf(t):
         return torch.full_like(below, -math.inf), torch.full_like(above, math.inf)
-    # A hair wider, so that the row whose score is t is inside despite rounding, and a
-    # y in a gap without mass, where the cdf is flat, is not cut off.
-    kept = min(max(1 - t, 0.0), 1 / (1 - coverage)) * (1 - HAIR)
+    # Slightly wider, so that the row whose score is t is inside despite rounding, and
+    # so that a y in a gap without mass, where the cdf is flat, is not cut off.
+    kept = min(max(1 - t, 0.0), 1 / (1 - coverage)) * (1 - MARGIN)
     start, rest = below * kept, above * kept
-    # Not so much wider that nothing is left, which would be an infinite end.
+    # But not so wide that nothing is left outside, which would be an infinite end.
     largest = 1 - torch.finfo(torch.float64).eps / 2
     end = (1 - rest + ROUNDING).clamp(max=largest).masked_fill(rest <= 0, 1.0)
     end = torch.maximum(start, end)
     bins = distribution.bins
-    # The quantile at level 0 is where the mass begins, that of 1 where it ends; an
-    # interval of all levels is all of the bins.
+    # The quantile at level 0 is where the mass begins, and that at 1 where it ends; an
+    # interval of all levels must be all of the bins.
     lower = distribution.icdf(start).masked_fill(start <= 0, bins.lowest)
     upper = distribution.icdf(end).masked_fill(end >= 1, bins.highest)
     return lower, upper
@@ -118,14 +159,13 @@ def _left_outside(
 
 
 def _survival(distribution: Histogram, y: Tensor) -> Tensor:
-    """Return P(Y > y), small ones with all their digits."""
+    """Return P(Y > y), accurate also where it is small."""
     return distribution._at(distribution._tail_at_borders, y)
 
 
 def _ratio(probability: Tensor, left: Tensor) -> Tensor:
     """Return what share of the probability left on a side is beyond y.
 
-    Infinite where none is left: the interval then has the end of the bins on that side
-    whatever t is.
+    Infinite where none is left: on that side the interval ends with the bins for any t.
     """
     return (probability / left).masked_fill(left <= 0, math.inf)

@@ -1,24 +1,22 @@
-"""Model: all that is learnt from a table, and what it predicts for another.
+"""Model: everything learnt from a table, and its predictions for another.
 
-Columns, bins, weights and calibration in one object that knows nothing of options or
-of scikit-learn. Predictions are made some rows at a time, so that memory stays bounded.
+Columns, bins, weights and calibration in one object that does not depend on the
+regressor's options or on scikit-learn. Predictions are made for a limited number of
+rows at a time, so that memory stays bounded.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from histreg.bins import Bins
-from histreg.distribution import Histogram
 from histreg.errors import InputError
-from histreg.tabular import conformal
 from histreg.tabular.columns import (
     NUMBER_OR_TIME,
     LabelCodes,
@@ -27,23 +25,18 @@ from histreg.tabular.columns import (
     n_numbers,
     named_kinds,
 )
+from histreg.tabular.conformal import Calibration
 from histreg.tabular.model_schema import BODY, READOUT, SHARP, check_names
 from histreg.tabular.networks import CopiedBody, Stack, TabularBody, without_autocast
 from histreg.tabular.objectives import Objective, OnHistogram
+from histreg.tabular.predictions import Predictions
 
 CHUNK = 4096  # rows at once; 16,384 took a fifth longer
-MOST_COPIES = 8
-CHUNK_FLOATS = 2**24  # at once, for wide tables and large ensembles
+CHUNK_FLOATS = 2**24  # at once: fewer rows for wide tables and large ensembles
 BLOCK = 32
-"""Rows come in multiples of it, the last one repeated: float32 is then summed in one
-order, and what is predicted for a row does not depend on its company."""
-
-
-class Calibration(NamedTuple):
-    """Rows to calibrate on: what was predicted for them, and what came."""
-
-    logits: Tensor  # (n, m, k), float64: ties must come out as in prediction
-    y: Tensor  # (n, m), float64
+"""The network is run on a multiple of this many rows, filled up by repeating the last
+one. Sums in float32 then have one order, so that the prediction for a row does not
+depend on the rows beside it."""
 
 
 @dataclass
@@ -53,18 +46,18 @@ class Model:
     Parameters
     ----------
     kinds : tuple of {"number", "time", "duration", "label"}
-        Of each column of the table. Models of old know numbers and times as one kind,
-        ``"number or time"``.
+        Of each column of the table. Models saved by older versions have one kind for
+        numbers and times, ``"number or time"``.
     scaling : NumberScaling
     codes : LabelCodes
     objective : Objective
-        With the bins of each target.
+        It has the bins of each target.
     network : Stack
     is_flat : bool
-        Whether y was (n,) and results have no dimension of targets.
+        Whether y had shape (n,); results then have no dimension of targets.
     sharp : Stack, optional
-        The same body with the readout that was fitted to sharper targets; it is the one
-        that predicts, if there is one.
+        The same body with a readout that was fitted to sharper targets. If present, it
+        makes the predictions.
     calibration : Calibration, optional
     """
 
@@ -98,7 +91,7 @@ class Model:
         return self.scaling(numbers), self.codes(table.labels)
 
     def outputs(self, table: Table) -> Iterator[Tensor]:
-        """Yield the outputs for some rows after the other, (M, c, m, o) on the CPU."""
+        """Yield the outputs of successive chunks of rows, (M, c, m, o) on the CPU."""
         stack = self.sharp or self.network
         device = stack.readout.weight.device
         n_floats = stack.n_models * (
@@ -108,71 +101,37 @@ class Model:
         chunk -= chunk % BLOCK
         for start in range(0, len(table.numbers), chunk):
             rows = slice(start, start + chunk)
-            numbers, codes = self.inputs(Table(table.numbers[rows], table.labels[rows]))
+            numbers, codes = self.inputs(table.at(rows))
             n = len(numbers)
             whole = torch.arange(-(-n // BLOCK) * BLOCK).clamp(max=n - 1)
             numbers, codes = numbers[whole].to(device), codes[whole].to(device)
             with torch.inference_mode(), without_autocast(device):
                 outputs = stack(numbers, codes)[:, :n].cpu()
-            yield outputs  # not within: the mode would be that of the caller
+            yield outputs  # outside, or the caller would be in inference mode
 
-    def mean(self, table: Table) -> Tensor:
-        """Return predicted means, (n, m) float64."""
-        return torch.cat([self.objective.mean(each) for each in self.outputs(table)])
-
-    def read(self, table: Table, reading: Callable[[Histogram, int], Tensor]) -> Tensor:
-        """Return a reading of the distribution of each row and target.
-
-        Parameters
-        ----------
-        table : Table of n rows
-        reading : callable
-            (Histogram of batch shape (c,), number of the target) -> (c, ...).
-
-        Returns
-        -------
-        Tensor of shape (n, m, ...)
-        """
-        parts = []
+    def predictions(self, table: Table) -> Iterator[Predictions]:
+        """Yield the predictions for successive chunks of rows."""
         for outputs in self.outputs(table):
-            each = [
-                reading(self.objective.distribution(outputs, i), i)
-                for i in range(self.n_targets)
-            ]
-            parts.append(torch.stack(each, dim=1))
-        return torch.cat(parts)
+            yield Predictions.of(
+                outputs, self.objective, self.calibration, is_flat=self.is_flat
+            )
 
     def calibrate(self, table: Table, y: Tensor) -> None:
-        """Keep what is predicted for these rows beside what came, y (n, m)."""
-        logits = self.read(table, lambda d, _: d.logits)
-        self.calibration = Calibration(logits, y)
-
-    def interval(self, table: Table, coverage: float, method: str) -> Tensor:
-        """Return lower and upper ends, (n, m, 2); calibrated ones if there are rows."""
-        if self.calibration is None:
-            return self.read(
-                table, lambda d, _: torch.stack(d.interval(coverage, method), dim=-1)
-            )
-        growths = []
-        for i, bins in enumerate(self.bins):
-            d = Histogram(bins, logits=self.calibration.logits[:, i])
-            scores = conformal.scores(d, self.calibration.y[:, i], coverage, method)
-            growths.append(conformal.growth(scores, coverage))
-        return self.read(
-            table,
-            lambda d, i: torch.stack(
-                conformal.interval(d, coverage, method, growths[i]), dim=-1
-            ),
-        )
+        """Keep the predictions for these rows and their y (n, m)."""
+        logits = [
+            torch.stack([d.logits for d in part.distributions], dim=1)
+            for part in self.predictions(table)
+        ]
+        self.calibration = Calibration(self.bins, torch.cat(logits), y)
 
     def begin_sharp(self, generator: torch.Generator | None = None) -> Stack:
-        """Return the second stack: the same body, a readout that starts as the first's.
+        """Return the second stack: the same body with a copy of the readout.
 
-        It is made on the first call, and kept.
+        It is created on the first call and kept.
         """
         if self.sharp is None:
-            # The weights that are drawn here are not used; not to draw them would
-            # change all that is drawn later, so the results of every random_state.
+            # The weights drawn here are not used. Without drawing them, every later
+            # draw would differ, and with it the results of every random_state.
             self.sharp = Stack(
                 self.network.body, *self.network.shape, generator=generator
             )
@@ -185,33 +144,33 @@ class Model:
         table: Table,
         optimizers: Iterable[torch.optim.Optimizer] = (),
     ) -> None:
-        """Take the bins of another objective, and predict what was predicted.
+        """Change to the bins of another objective, and keep the predictions.
 
         Parameters
         ----------
         objective : Objective
-            The same but for its bins, as many.
+            The same except for its bins, of which there are as many.
         table : Table
-            Some rows, to know how much is predicted where.
+            Some rows, whose predictions are to be kept.
         optimizers : iterable of Optimizers
-            To go on with.
+            Their moments are moved to the new bins as well.
         """
         if isinstance(objective, OnHistogram):
             device = self.network.readout.weight.device
-            rows = slice(CHUNK)  # enough to tell
-            inputs = self.inputs(Table(table.numbers[rows], table.labels[rows]))
+            rows = slice(CHUNK)  # enough for a fit
+            inputs = self.inputs(table.at(rows))
             with torch.no_grad():
                 features = self.network.body(*(each.to(device) for each in inputs))
             for stack in (self.network, self.sharp):
                 if stack is not None:
                     stack.rebin(self.bins, objective.bins, features, optimizers)
         self.objective = objective
-        self.calibration = None  # on the bins as they were
+        self.calibration = None  # it was for the bins before
 
     def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
-        """Return all that the model is: what JSON can say, and tensors.
+        """Return the model as JSON values and tensors, for a file.
 
-        A model with weights that are not finite is refused.
+        Raises if weights are not finite.
         """
         described = {
             "kinds": named_kinds(self.kinds),
@@ -235,7 +194,8 @@ class Model:
             _check_weights(module, prefix, weights)
             tensors |= weights
         if self.calibration is not None:
-            tensors["calibration.logits"], tensors["calibration.y"] = self.calibration
+            tensors["calibration.logits"] = self.calibration.logits
+            tensors["calibration.y"] = self.calibration.y
         return described, {
             name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()
         }
@@ -249,15 +209,15 @@ class Model:
         body_for: Callable[[NumberScaling, LabelCodes], TabularBody | CopiedBody],
         objective_for: Callable[[tuple[Bins, ...], Tensor, Tensor], Objective],
     ) -> Model:
-        """Return the model of a state, given how its body and objective are made.
+        """Return the model of a state, given functions for its body and objective.
 
         The state must have passed the checks of `histreg.tabular.model_schema`. The
-        tensors of the network are compared with the body here, before weights are
-        created: the body may be on the meta device, where it takes no memory.
+        tensors of the network are compared with the body before weights are created;
+        the body may be on the meta device, where it takes no memory.
         """
         scaling_state = _without_prefix("scaling.", tensors)
         kinds = tuple(described["kinds"])
-        if not described.get("tells_times", False):  # not in models of old
+        if not described.get("tells_times", False):  # missing in older models
             kinds = tuple(NUMBER_OR_TIME if k == "number" else k for k in kinds)
         scaling = NumberScaling(
             n_numbers(kinds),
@@ -286,80 +246,16 @@ class Model:
             _fill(model.sharp.readout, SHARP, tensors)
         if described["is_calibrated"]:
             model.calibration = Calibration(
-                tensors["calibration.logits"], tensors["calibration.y"]
+                bins, tensors["calibration.logits"], tensors["calibration.y"]
             )
         return model.to(torch.device("cpu"))
 
     def to(self, device: torch.device) -> Model:
-        """Move the networks to a device, ready to predict; return this model."""
+        """Move the networks to a device, in evaluation mode; return this model."""
         for stack in (self.network, self.sharp):
             if stack is not None:
                 stack.to(device).eval()
         return self
-
-
-def n_outside(y: Tensor, bins: Sequence[Bins]) -> int:
-    """Return how many of the targets (n, m) lie outside their bins."""
-    low = torch.tensor([each.lowest for each in bins], dtype=torch.float64)
-    high = torch.tensor([each.highest for each in bins], dtype=torch.float64)
-    return int(((y < low) | (y > high)).sum())
-
-
-class Sample(NamedTuple):
-    """Rows to learn from, in an order that depends on nothing but themselves."""
-
-    table: Table
-    y: np.ndarray  # (n, m)
-    weight: np.ndarray  # (n,), of mean 1
-    censored: np.ndarray | None  # (n, m), bool; None if nothing is
-
-
-def sample_of(
-    table: Table,
-    y: np.ndarray,
-    weight: np.ndarray,
-    censored: np.ndarray | None = None,
-) -> Sample:
-    """Return rows in an order of their own, without those of no weight.
-
-    Weights that are whole numbers are taken as copies, up to `MOST_COPIES` a row on
-    average, so a weight of 2 is the same as two rows, to the bit. Others multiply the
-    loss of their row.
-
-    Parameters
-    ----------
-    table : Table of n rows
-    y : ndarray of shape (n, m)
-    weight : ndarray of shape (n,)
-    censored : ndarray of shape (n, m), bool, optional
-        Part of a row, as y is.
-    """
-    present = np.flatnonzero(weight > 0)
-    weight = weight[present]
-    is_whole = (weight == np.floor(weight)).all()
-    if is_whole and (weight / len(weight)).sum() <= MOST_COPIES:
-        present = np.repeat(present, weight.astype(np.int64))
-        weight = np.ones(len(present))
-    numbers, labels, y = table.numbers[present], table.labels[present], y[present]
-    weight = weight / weight.max()
-    weight = weight / weight.mean()
-    coded = np.empty(labels.shape)
-    for i, column in enumerate(labels.T):
-        levels = sorted({label for label in column if label is not None})
-        known = {label: code for code, label in enumerate(levels)}
-        coded[:, i] = [known.get(label, -1) for label in column]
-    columns = [numbers, coded, y, weight[:, None]]
-    if censored is not None:
-        censored = censored[present]
-        columns.append(censored)
-    rows = np.concatenate(columns, axis=1) + 0.0  # no -0.0
-    as_bytes = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.shape[1] * 8)))
-    order = np.argsort(as_bytes.ravel(), kind="stable")
-    if censored is not None:
-        censored = censored[order] if censored.any() else None
-    return Sample(
-        Table(numbers[order], labels[order]), y[order], weight[order], censored
-    )
 
 
 def _prefixed(prefix: str, module: nn.Module) -> dict[str, Tensor]:
@@ -367,7 +263,7 @@ def _prefixed(prefix: str, module: nn.Module) -> dict[str, Tensor]:
 
 
 def _fill(module: nn.Module, prefix: str, tensors: dict[str, Tensor]) -> None:
-    """Load the tensors of a prefix into a module if names, dtypes and shapes agree."""
+    """Load the tensors of a prefix into a module; raise if they do not match it."""
     saved = {name: each for name, each in tensors.items() if name.startswith(prefix)}
     own = _prefixed(prefix, module)
     check_names(own, list(saved))
@@ -387,7 +283,7 @@ def _fill(module: nn.Module, prefix: str, tensors: dict[str, Tensor]) -> None:
 def _check_weights(
     module: nn.Module, prefix: str, tensors: Mapping[str, Tensor]
 ) -> None:
-    """Raise if a parameter is not finite, or a buffer, such as a mask, has a NaN."""
+    """Raise if a parameter is not finite, or a buffer (such as a mask) has a NaN."""
     parameters = {prefix + name for name, _ in module.named_parameters()}
     for name, tensor in tensors.items():
         bad = ~tensor.isfinite() if name in parameters else tensor.isnan()

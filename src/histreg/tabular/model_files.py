@@ -1,8 +1,8 @@
-"""Model files: a folder with what JSON can say and the tensors beside it.
+"""Model files: a folder with a description in JSON and a file of tensors.
 
 ``model.json`` names the file of tensors and its SHA-256, and is written last, so that a
-reader meets a whole model or none, also while one is being replaced. What a model must
-say to be one is in `histreg.tabular.model_schema`.
+reader finds a complete model or none, also while one is being replaced. What it must
+contain is in `histreg.tabular.model_schema`.
 """
 
 from __future__ import annotations
@@ -30,15 +30,14 @@ DESCRIPTION = "model.json"
 WEIGHTS = re.compile(r"weights-[0-9a-f]{16}\.safetensors")
 MAX_BYTES = 2**26  # of the description, 64 MiB: a million labels are a third of it
 MAX_DEPTH = 100  # of nested objects and lists
-MAX_SENTENCE = 600  # characters of a refusal, which may quote what was found
+MAX_SENTENCE = 600  # characters of an error message, which may quote the file
 TOO_DEEP = f"objects and lists must be nested at most {MAX_DEPTH} levels deep"
 
 
 def save(folder: Path, described: dict[str, Any], tensors: dict[str, Tensor]) -> None:
-    """Write a model into a folder, made if missing; replace one that is there.
+    """Write a model into a folder, created if missing; replace a model in it.
 
-    Of files that were there already, only the weights of the replaced model are
-    removed.
+    Of the files already there, only the weights of the replaced model are removed.
     """
     if folder.exists() and not folder.is_dir():
         raise InputError(f"path must be a folder to save a model in, got file {folder}")
@@ -56,19 +55,19 @@ def save(folder: Path, described: dict[str, Any], tensors: dict[str, Tensor]) ->
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise WriteError(f"{folder} cannot be made: {error.strerror}") from error
+        raise WriteError(f"{folder} cannot be created: {error.strerror}") from error
     with locked(folder):
         replaced = _weights_named_in(folder)
         with whole(folder / DESCRIPTION) as description, whole(folder / name) as path:
             path.write_bytes(data)
             description.write_text(text, encoding="utf-8")
-        # The weights are in their place by now, and then the description.
+        # By now the weights are in place, and after them the description.
         if replaced is not None and replaced != name:
             (folder / replaced).unlink(missing_ok=True)
 
 
 def load(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Return the description and the tensors of a model, or refuse in one sentence."""
+    """Return the description and the tensors of a model; raise if it is damaged."""
     try:
         described, data = _read(folder)
     except _WeightsMissingError:
@@ -94,9 +93,9 @@ def load(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
 
 @contextmanager
 def errors_prefixed(prefix: str) -> Iterator[None]:
-    """Put a prefix such as ``"a.json is damaged"`` before every InputError.
+    """Put a prefix such as ``"a.json is damaged"`` before the message of InputErrors.
 
-    A TypeError becomes one: in a file, a value of the wrong type is a wrong value.
+    A TypeError becomes an InputError: a value of the wrong type makes a file invalid.
     """
     try:
         yield
@@ -128,7 +127,7 @@ def _read(folder: Path) -> tuple[dict[str, Any], bytes]:
 
 
 def _description_of(path: Path) -> dict[str, Any]:
-    """Return what a description says, if it is one of ours and undamaged."""
+    """Return a description; raise unless it is that of a model and undamaged."""
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
@@ -147,7 +146,7 @@ def _description_of(path: Path) -> dict[str, Any]:
         )
     except ValueError as error:
         raise InputError(
-            f"{path} is damaged: it is no JSON ({_one_line(str(error))})"
+            f"{path} is damaged: it is not valid JSON ({_one_line(str(error))})"
         ) from error
     except RecursionError as error:
         raise InputError(f"{path} is damaged: {TOO_DEEP}") from error
@@ -174,7 +173,7 @@ def _description_of(path: Path) -> dict[str, Any]:
 
 
 def _weights_named_in(folder: Path) -> str | None:
-    """Return the weights of the model in a folder, if there is one that says."""
+    """Return the name of the weights of the model in a folder, if there is one."""
     path = folder / DESCRIPTION
     if path.is_file():
         with suppress(InputError):
@@ -184,10 +183,7 @@ def _weights_named_in(folder: Path) -> str | None:
 
 
 def _text_of(described: dict[str, Any]) -> str:
-    """Return a description as JSON with its checksum, or refuse what JSON cannot say.
-
-    Nothing is written that `load` would refuse.
-    """
+    """Return a description as JSON with its checksum, if `load` would accept it."""
     try:
         # As it will be read: keys become text, tuples lists.
         described = json.loads(
@@ -224,7 +220,7 @@ def _check_depth(described: dict[str, Any]) -> None:
 
 
 def _checksum(described: dict[str, Any]) -> str:
-    """Return the SHA-256 of what is described, however the JSON is laid out."""
+    """Return the SHA-256 of a description, whatever the layout of its JSON."""
     text = json.dumps(described, sort_keys=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -232,12 +228,12 @@ def _checksum(described: dict[str, Any]) -> str:
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError(f"{text} is no finite number")
+        raise ValueError(f"{text} is not a finite number")
     return number
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the object of these pairs; refuse duplicate keys."""
+    """Return a JSON object; raise on duplicate keys."""
     described = dict(pairs)
     if len(described) < len(pairs):
         raise ValueError("a key occurs twice in one object")

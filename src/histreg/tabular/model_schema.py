@@ -1,8 +1,9 @@
-"""What the description and the tensors of a saved model must be, as data.
+"""The schema of saved models: rules for their description and tensors, as data.
 
-`DESCRIPTION`, `OPTIONS`, `TRAINING` and `HISTORY` say it of ``model.json``, `TENSORS`
-and `CALIBRATION` of the file beside it. The tensors of the network (`BODY`, `READOUT`
-and `SHARP`) must be those that the options describe, which `Model.from_state` compares.
+`DESCRIPTION`, `OPTIONS`, `TRAINING` and `HISTORY` are the rules of ``model.json``,
+`TENSORS` and `CALIBRATION` those of the file beside it. The tensors of the network
+(`BODY`, `READOUT` and `SHARP`) must be those of the network that the options describe,
+which `Model.from_state` checks.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Holds = Callable[[Any], bool]
 
 
 class Rule(NamedTuple):
-    """What a value must be, in words and as a test."""
+    """A requirement on a value, in words and as a test."""
 
     expected: str
     holds: Holds
@@ -31,7 +32,7 @@ class Rule(NamedTuple):
 
 
 class TensorRule(NamedTuple):
-    """What a tensor must be; a letter of a shape is the same size wherever it is."""
+    """A requirement on a tensor; equal letters of shapes stand for equal sizes."""
 
     dtype: torch.dtype
     shape: str
@@ -40,7 +41,7 @@ class TensorRule(NamedTuple):
 
 
 def _is_number(value: Any) -> bool:
-    # Whole numbers of JSON have no bounds; those beyond float64 raise in arithmetic.
+    # JSON's whole numbers are unbounded; those beyond float64 raise in arithmetic.
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return is_number and abs(value) <= sys.float_info.max
 
@@ -122,7 +123,7 @@ DESCRIPTION = {
         _either(_is_nothing, _is_list_of(_is_text, unique=True)),
     ),
     "is_flat": FLAG,
-    "tells_times": FLAG._replace(is_required=False),  # not in models of old
+    "tells_times": FLAG._replace(is_required=False),  # missing in older models
     "is_sharp": FLAG,
     "is_calibrated": FLAG,
     "has_own_bins": FLAG,
@@ -135,7 +136,7 @@ DESCRIPTION = {
     "notes": Rule("an object", _is_object),
     "training": Rule("an object", _is_object, is_required=False),  # of partial_fit
 }
-"""Of ``model.json``. Other keys are ignored: a later version may have added them."""
+"""Of ``model.json``. Other keys are ignored, since a later version may add some."""
 
 OPTIONS = {
     "hidden_layer_sizes": Rule("a list of whole numbers", _is_list_of(_is_count)),
@@ -168,7 +169,7 @@ OPTIONS = {
     "verbose": SWITCH,
     "warm_start": SWITCH,
 }
-"""Their types. Which values they may have, the regressor checks as it does in fit."""
+"""Types only. `histreg.tabular.options` checks the values."""
 
 TRAINING = {
     "optimizers": Rule(
@@ -213,7 +214,7 @@ TENSORS = {
     ),
     "scaling.scores": TensorRule(torch.float64, "p s", "finite", _is_finite),
 }
-"""By letters: m targets, b numbers of bins, p and q columns, s knots of a column."""
+"""Sizes: m targets, b numbers of bins, p and q columns, s knots of a column."""
 
 CALIBRATION = {
     "calibration.logits": TensorRule(
@@ -224,19 +225,18 @@ CALIBRATION = {
     ),
     "calibration.y": TensorRule(torch.float64, "n m", "finite", _is_finite),
 }
-"""By letters: n rows, m targets, k bins."""
+"""Sizes: n rows, m targets, k bins."""
 
-LEAST = {"m": 1, "n": 1, "s": 2, "b": 7}
-"""Sizes below which there is nothing to predict: one target, one row, two knots, two
-bins with their tails."""
+MIN_SIZES = {"m": 1, "n": 1, "s": 2, "b": 7}
+"""At least one target, one row, two knots, and two bins with their tails."""
 BODY, READOUT, SHARP = "network.body.", "network.readout.", "sharp."
 OPTIMIZER, GENERATOR = "optimizer.", "generator"
-"""How the names of all other tensors begin: those of the network, and of what
-training goes on with, see `histreg.tabular.training_state`."""
+"""Prefixes of all other tensors: those of the network, and of the training state, see
+`histreg.tabular.training_state`."""
 
 
 def check_description(described: Any) -> None:
-    """Raise unless a description is as `DESCRIPTION` says, and agrees with itself."""
+    """Raise unless a description follows `DESCRIPTION` and is consistent."""
     _check_object(described, DESCRIPTION)
     options = described["options"]
     unknown = sorted(options.keys() - OPTIONS.keys())
@@ -270,14 +270,14 @@ def check_description(described: Any) -> None:
 
 
 def check_tensors(described: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
-    """Raise unless tensors are as `TENSORS` says, and agree with their description.
+    """Raise unless tensors follow `TENSORS` and agree with their description.
 
     Parameters
     ----------
     described : mapping
-        That `check_description` found nothing wrong with.
+        Already checked by `check_description`.
     tensors : mapping of Tensors
-        Those of the network are not looked at.
+        Those of the network are not checked here.
     """
     rules = TENSORS | (CALIBRATION if described["is_calibrated"] else {})
     others = (
@@ -295,7 +295,7 @@ def check_tensors(described: Mapping[str, Any], tensors: Mapping[str, Tensor]) -
                 f"{tensor.dtype} of shape {reprlib.repr(tuple(tensor.shape))}"
             )
         for i, (letter, size) in enumerate(zip(letters, tensor.shape, strict=True)):
-            expected = sizes.setdefault(letter, max(size, LEAST.get(letter, 0)))
+            expected = sizes.setdefault(letter, max(size, MIN_SIZES.get(letter, 0)))
             if size != expected:
                 raise InputError(
                     f"{name!r} must have size {expected} in dimension {i}, got shape "
@@ -319,7 +319,7 @@ def check_tensors(described: Mapping[str, Any], tensors: Mapping[str, Tensor]) -
 
 
 def check_names(expected: Mapping[str, Any], names: list[str]) -> None:
-    """Raise unless these are the names of tensors that are expected, in any order."""
+    """Raise unless the names of tensors are the expected ones, in any order."""
     missing = sorted(expected.keys() - set(names))
     if missing:
         raise InputError(f"tensor {missing[0]!r} is missing")
@@ -332,7 +332,7 @@ def check_names(expected: Mapping[str, Any], names: list[str]) -> None:
 
 
 def _check_object(value: Any, rules: Mapping[str, Rule], where: str = "") -> None:
-    """Raise unless each value of an object is as the rule of its key says."""
+    """Raise unless each value of an object follows the rule of its key."""
     for name, rule in rules.items():
         if name not in value:
             if rule.is_required:
@@ -344,7 +344,7 @@ def _check_object(value: Any, rules: Mapping[str, Rule], where: str = "") -> Non
 
 
 def _checked_bins(states: Tensor) -> int:  # (m, k + 5)
-    """Return how many bins there are, k, if these are the states of bins."""
+    """Return the number of bins, k; raise unless these are states of bins."""
     n_bins = 0
     for state in states:
         bins = Bins.from_state(state)

@@ -1,9 +1,9 @@
-"""Networks: bodies that turn rows into features and know nothing of losses.
+"""Networks: bodies that turn rows into features, and a linear readout.
 
 Everything here is a stack: M networks of one shape live in tensors with a leading
-model dimension, and one call trains or evaluates them all. Weights are float32,
-whatever torch's default type is, and are drawn from the ``generator`` that is given, or
-from torch's own.
+model dimension, and one call evaluates them all. Weights are float32, whatever torch's
+default type is, and are drawn from ``generator``, or from torch's global generator if
+it is None.
 """
 
 from __future__ import annotations
@@ -58,13 +58,12 @@ class StackedLinear(nn.Module):
 
 
 class PeriodicEmbedding(nn.Module):
-    """Numbers as learnt waves, so that a network can tell near values apart.
+    """Embed numbers in learnt waves, which resolve small differences.
 
     Each number x becomes ``leaky_relu(linear([sin(2 pi f x), cos(2 pi f x)]))`` with
     its own learnt frequencies f and linear layer per column (Gorishniy et al. 2022, "On
     embeddings for numerical features in tabular deep learning", with relu). The leak
-    of 0.01 keeps a column in use: without it all its units may die, and nothing that
-    is learnt later brings it back.
+    of 0.01 keeps a column in use: without it all its units may die for good.
 
     Parameters
     ----------
@@ -110,7 +109,7 @@ class PeriodicEmbedding(nn.Module):
 
 
 class LabelEmbedding(nn.Module):
-    """A learnt vector for each label of each column; that of unknown ones starts at 0.
+    """A learnt vector for each label of each column, 0 at first for unknown labels.
 
     Parameters
     ----------
@@ -137,10 +136,10 @@ class LabelEmbedding(nn.Module):
 
     def forward(self, codes: Tensor) -> Tensor:
         """Return (n, c) int64 -> (M, n, width)."""
-        found = [
+        vectors = [
             table.index_select(1, codes[:, i]) for i, table in enumerate(self.tables)
         ]
-        return torch.cat(found, dim=-1)
+        return torch.cat(vectors, dim=-1)
 
 
 class TabularBody(nn.Module):
@@ -158,9 +157,9 @@ class TabularBody(nn.Module):
     activation : {"relu", "gelu", "silu", "tanh"}
     dropout : float
     embedding_width : int
-        0 takes the numbers as they are.
+        0 means no embedding.
     generator : torch.Generator, optional
-        Of the first weights.
+        For the first weights.
     """
 
     def __init__(
@@ -209,7 +208,7 @@ class TabularBody(nn.Module):
     ) -> Tensor:
         """Return features: (n, d) and (n, c) -> (M, n, n_features).
 
-        ``generator``, on the device of the numbers, is where dropout draws from.
+        ``generator`` is for dropout, on the device of the numbers.
         """
         if self.number_embedding is not None:
             parts = [self.number_embedding(numbers)]
@@ -226,17 +225,16 @@ class TabularBody(nn.Module):
         return hidden
 
     def state_of(self, i: int) -> list[Tensor]:
-        """Return views of all that the i-th model has learnt."""
+        """Return views of all weights and buffers of the i-th model."""
         return _slices(self, i)
 
 
 class CopiedBody(nn.Module):
-    """M copies of any module, side by side, each started anew but the first.
+    """M copies of any module, side by side, all but the first with new weights.
 
-    The module takes (n, d) numbers; labels come as one-hot columns after them. It
-    starts as it was given in the first copy; in others every layer with
-    ``reset_parameters`` is drawn again, from torch's own generators: a module knows no
-    others.
+    The module takes (n, d) numbers, with labels as one-hot columns after them. The
+    first copy keeps its weights; in the others every layer with ``reset_parameters``
+    is initialised again, from torch's global generators, since modules use no others.
 
     Parameters
     ----------
@@ -275,7 +273,7 @@ class CopiedBody(nn.Module):
     ) -> Tensor:
         """Return features: (n, d) and (n, c) -> (M, n, n_features).
 
-        ``generator`` has no effect: a module draws from torch's own.
+        ``generator`` has no effect: modules draw from torch's global generators.
         """
         one_hot = [
             F.one_hot(codes[:, i], n).to(numbers.dtype)
@@ -285,12 +283,12 @@ class CopiedBody(nn.Module):
         return torch.stack([each(inputs) for each in self.copies])
 
     def state_of(self, i: int) -> list[Tensor]:
-        """Return views of all that the i-th model has learnt."""
+        """Return views of all weights and buffers of the i-th model."""
         return list(self.copies[i].state_dict().values())
 
 
 class Stack(nn.Module):
-    """M networks: a body, and a linear readout of some outputs for each target.
+    """M networks: a body, and a linear readout with some outputs for each target.
 
     Two stacks may share a body.
 
@@ -301,9 +299,9 @@ class Stack(nn.Module):
     n_targets : int
         m.
     n_outputs : int
-        o, for each target: one per bin, or what else a loss asks for.
+        o, for each target: one per bin, or as many as the loss needs.
     generator : torch.Generator, optional
-        Of the readout's first weights.
+        For the first weights of the readout.
     """
 
     def __init__(
@@ -350,8 +348,8 @@ class Stack(nn.Module):
     ) -> None:
         """Move outputs that are logits over the bins of each target to other bins.
 
-        In place, as `HistogramHead.rebin` does it, and with the moments that Adam
-        keeps of the readout.
+        In place, like `HistogramHead.rebin`, together with Adam's moments of the
+        readout.
 
         Parameters
         ----------
@@ -359,7 +357,7 @@ class Stack(nn.Module):
         features : Tensor of shape (M, n, h)
             Of some rows.
         optimizers : iterable of Optimizers
-            Those that train the readout or not.
+            Only those that train the readout are changed.
         """
         readout, changes = self.readout, list(zip(old, new, strict=True))
         weights = readout.weight.unflatten(-1, self.shape)  # (M, h, m, k)
@@ -374,12 +372,12 @@ class Stack(nn.Module):
                     _rebin_moments(state, self.shape, changes)
 
     def state_of(self, i: int) -> list[Tensor]:
-        """Return views of all that the i-th model has learnt."""
+        """Return views of all weights and buffers of the i-th model."""
         return self.body.state_of(i) + _slices(self.readout, i)
 
 
 def without_autocast(device: torch.device) -> AbstractContextManager[None]:
-    """Return a context in which products are in float32, whatever the caller chose."""
+    """Return a context in which products are in float32, without autocast."""
     if torch.is_autocast_enabled(device.type):
         return torch.autocast(device.type, enabled=False)
     return nullcontext()  # a tenth of the cost
@@ -406,10 +404,10 @@ def _rebin_moments(
 ) -> None:
     """Move Adam's moments of a readout to other bins, in place.
 
-    The gradient in a bin is the predicted less the wanted probability, so that of a
-    merged bin is the sum of its parts'. What has no parts begins without momentum, and
-    with the squares of the end bin. Streams whose range grew were learnt better by that
-    than with moments left in their places or dropped.
+    The gradient in a bin is the predicted minus the target probability, so that of a
+    merged bin is the sum over its parts. A bin without parts starts without momentum,
+    and with the squares of the end bin. Streams whose range grew were learnt better
+    this way than with moments left in place or dropped.
     """
     for name in ("exp_avg", "exp_avg_sq"):
         moments = state[name].unflatten(-1, shape)  # (M, h or 1, m, k)
@@ -440,14 +438,14 @@ def _normal(shape: tuple[int, ...], generator: torch.Generator | None) -> Tensor
 
 
 def _label_width(n_codes: int) -> int:
-    """Return the length of an embedding: one-hot would do for few, 16 do for many."""
+    """Return the length of the embedding of a label: as many as codes, 16 at most."""
     return min(n_codes, 16)
 
 
 def _n_features_of(module: nn.Module, n_inputs: int) -> int:
-    """Return how many features a module makes of ``n_inputs`` columns, by trying."""
+    """Return the number of features of a module, by calling it on two rows."""
     was_training = module.training
-    module.eval()  # normalisations over the batch have no use for two rows
+    module.eval()  # so that batch statistics do not change
     try:
         with torch.no_grad():
             features = module(torch.zeros(2, n_inputs, dtype=torch.float32))

@@ -1,4 +1,4 @@
-"""ONNX files: mean and quantiles of a model for any runtime, scaling included."""
+"""ONNX files: mean and quantiles of a model, scaling included, for other runtimes."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Exported(nn.Module):
         return (probs * self.centers).sum(dim=-1), self._quantiles(probs)
 
     def _average(self, each: Tensor) -> Tensor:
-        # Not by mean(), whose name in the graph would be that of our output.
+        # mean() would have the name of our output in the graph.
         return each.sum(dim=0) / self.stack.n_models
 
     def _quantiles(self, probs: Tensor) -> Tensor:  # (n, m, q)
@@ -100,7 +100,7 @@ class Exported(nn.Module):
         )
 
     def _in_tails(self, y: Tensor, index: Tensor, share: Tensor, i: int) -> Tensor:
-        """Return quantiles (n, q) of a target, those in tails by these."""
+        """Return quantiles (n, q) of a target, replacing those in tail bins."""
         lower, upper = self.tails[i]
         if lower is not None:
             z = lower.distance(share)
@@ -114,7 +114,7 @@ class Exported(nn.Module):
 
 
 def export(model: Model, path: Path, alpha: Sequence[float]) -> None:
-    """Write a model as ONNX; the file is whole or absent."""
+    """Write a model as ONNX, atomically."""
     try:
         import onnx  # noqa: F401
         import onnxscript  # noqa: F401
@@ -124,12 +124,12 @@ def export(model: Model, path: Path, alpha: Sequence[float]) -> None:
         ) from error
     exported = copy.deepcopy(Exported(model, alpha)).cpu().eval()
     n_labels = model.kinds.count("label")
-    some = 3  # rows: torch.export takes 0 and 1 for special
+    n_rows = 3  # torch.export treats sizes of 0 and 1 as special
     example = {
-        "numbers": torch.zeros(some, n_numbers(model.kinds), dtype=torch.float64)
+        "numbers": torch.zeros(n_rows, n_numbers(model.kinds), dtype=torch.float64)
     }
     if n_labels:
-        example["codes"] = torch.zeros(some, n_labels, dtype=torch.int64)
+        example["codes"] = torch.zeros(n_rows, n_labels, dtype=torch.int64)
     n = torch.export.Dim("n")
     with _torch_silent():
         program = torch.onnx.export(
@@ -157,7 +157,7 @@ def export(model: Model, path: Path, alpha: Sequence[float]) -> None:
 
 @contextmanager
 def _torch_silent() -> Iterator[None]:
-    """Keep back what torch and onnxscript say about themselves, on any model."""
+    """Silence messages of torch and onnxscript that come with every model."""
     logger = logging.getLogger("torch.onnx")
     level = logger.level
     logger.setLevel(logging.ERROR)

@@ -7,10 +7,9 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
-from numbers import Real
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
@@ -26,100 +25,65 @@ from sklearn.utils.validation import (
 )
 from torch import Tensor, nn
 
-from histreg import spacings
-from histreg._checks import (
-    check_choice,
-    check_count,
-    check_fraction,
-    check_positive,
-    check_real,
-    check_weight,
-)
-from histreg.bins import (
-    SMALLEST_SPREAD,
-    Bins,
-    as_float64,
-    checked_bins,
-    float64_on,
-    least_spread,
-)
+from histreg._checks import check_choice, check_count, check_fraction, check_weight
+from histreg.bins import Bins
 from histreg.distribution import Histogram
 from histreg.errors import InputError
 from histreg.tabular import conformal, model_files, model_schema, training_state
-from histreg.tabular.columns import (
-    TEMPORAL,
-    LabelCodes,
-    NumberScaling,
-    Table,
-    kinds_of,
-    read_frame,
+from histreg.tabular.columns import TEMPORAL, Table, kinds_of, read_frame
+from histreg.tabular.fitting import (
+    NetworkRows,
+    check_size,
+    empty_body_for,
+    held_out_rows,
+    new_model,
+    objective_for,
+    settings_for,
+    sharpening_settings,
+    sharpens,
+    train_model,
+    train_sharp,
 )
-from histreg.tabular.model import Model, n_outside, sample_of
-from histreg.tabular.networks import (
-    ACTIVATIONS,
-    CopiedBody,
-    Stack,
-    TabularBody,
-    without_autocast,
+from histreg.tabular.model import Model
+from histreg.tabular.networks import without_autocast
+from histreg.tabular.objectives import ON_BOUNDS, TargetProbs
+from histreg.tabular.options import (
+    check_options,
+    check_structure,
+    device_of,
+    json_options,
+    options_from_json,
+    structure_of,
+    tail_kinds,
 )
-from histreg.tabular.objectives import (
-    LEAST_RELATIVE_SPREAD,
-    LOSSES,
-    ON_BOUNDS,
-    ON_NUMBERS,
-    TARGETS,
-    NamedTarget,
-    Objective,
-    TargetProbs,
-    center_and_scale,
-    objective_of,
+from histreg.tabular.predictions import (
+    Predictions,
+    checked_levels,
+    checked_thresholds,
 )
-from histreg.tabular.training import (
-    Epoch,
-    Generators,
-    Measure,
-    Rows,
-    Settings,
-    Snapshot,
-    optimizer_of,
-    train,
+from histreg.tabular.target_bins import (
+    grown_bins,
+    n_outside,
+    warn_if_clipped,
+    warn_if_in_tails,
+    warn_if_unresolved,
 )
+from histreg.tabular.training import Epoch, Generators, Settings, Snapshot, optimizer_of
+from histreg.tabular.training_rows import TrainingRows, rows_of
 from histreg.tabular.training_state import TrainingState
-from histreg.tails import checked_kinds
 
 OUTPUT_TYPES = ("mean", "median", "mode", "quantiles")
 DECILES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-SHARPENING_EPOCHS, SHARPENING_PATIENCE = 20, 4
-# Options that the fitted network is built by, and that cannot change after.
-STRUCTURE = (
-    "hidden_layer_sizes",
-    "activation",
-    "embedding_width",
-    "loss",
-    "target",
-    "n_bins",
-    "sigma_in_bins",
-    "padding_in_sigmas",
-    "final_sigma_in_bins",
-    "bins",
-    "tails",
-    "y_range",
-    "n_estimators",
-    "backbone",
-)
-ON_TARGETS = ("brier", "histogram")  # losses that smoothing concerns
-MOST_EMBEDDED = 128  # columns, see docs/regressor.md
-FEWEST_JUDGES = 5  # validation rows, below which their loss tells nothing
 
 
 class HistogramRegressor(RegressorMixin, BaseEstimator):
     """A network that predicts a distribution over bins for each row of a table.
 
-    Numbers, missing values and labels (text or categories of a data frame) are taken
-    as they are. Bins are laid over the training targets; the network (an ensemble of
-    them, if you like) is trained by the histogram loss with early stopping, and its
-    readout is then fitted once more to sharper targets, so that the predicted spread
-    is that of y and not of the smoothing.
+    Numbers, missing values and labels (text or categories of a data frame) need no
+    preprocessing. The bins cover the training targets. The network, or an ensemble of
+    networks, is trained by the histogram loss with early stopping. Its readout is then
+    fitted again to sharper targets, so that the predicted spread is that of y and not
+    of the smoothing.
 
     Parameters
     ----------
@@ -128,9 +92,9 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     dropout : float in [0, 1)
         After each hidden layer.
     embedding_width : int or "auto"
-        Length of the periodic embedding of each number; 0 takes numbers as they are.
-        ``"auto"`` is 8 for up to 128 columns, and 0 for more, where embeddings cost
-        much and did harm.
+        Length of the periodic embedding of each number; 0 means no embedding.
+        ``"auto"`` is 8 for up to 128 columns and 0 for more, where embeddings are slow
+        and made predictions worse.
     loss : str
         ``"histogram"`` (the histogram loss), or for comparison on the same network:
         ``"brier"``, ``"crps"``, ``"softmax_mean_l2"``, ``"softmax_mean_l1"``,
@@ -140,84 +104,85 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         How y becomes a histogram, see `histreg.targets`; a callable takes
         ``(y, bins)`` and returns ``(..., k)``.
     n_bins : int
-        All bins, padding included.
+        Number of bins, including the padding.
     sigma_in_bins : float
         Smoothing of the Gaussian target in training, in bin widths.
     padding_in_sigmas : float
-        Room on each side of the range of y.
+        Padding on each side of the range of y.
     final_sigma_in_bins : float or None
-        Smoothing of the targets that the readout is fitted to in the end, with the
-        body frozen. None leaves the predicted spread inflated by the smoothing. For
-        Gaussian targets only.
+        Smoothing of the targets that the readout is finally fitted to, with the body
+        frozen. With None the predicted spread includes the smoothing. For Gaussian
+        targets only.
     bins : str, Bins, or a sequence of one Bins per target
-        A name lays bins over the training targets, or over ``y_range``, evenly in a
+        A name places bins over the training targets, or over ``y_range``, evenly in a
         coordinate: ``"uniform"``, ``"sqrt"``, ``"log"``, ``"symlog"``, ``"quantile"``,
         or ``"auto"``, the first of these that resolves the targets (see
-        `histreg.spacings`): even bins, unless a long tail makes them too wide.
+        `histreg.spacings`): uniform bins, unless a long tail makes them too wide.
     tails : {"clip", "exponential", "gpd"}, or a pair of them
-        What lies beyond bins that are laid: nothing, or tails fitted to the training
-        targets, the lower and the upper (see `Bins.of`). Not with ``y_range``, nor with
-        targets of which some are censored, nor with ``bins`` that are given (those may
-        have tails of their own). Bins with a tail do not grow.
+        What lies beyond the bins, below and above: nothing, or a tail fitted to the
+        training targets (see `Bins.of`). Cannot be combined with ``y_range``, censored
+        targets or explicit ``bins`` (use `Bins.with_tails` for those). Bins with a tail
+        do not grow.
     y_range : (float, float), or a sequence of one pair per target, optional
-        The range of y if it is known. Targets outside are clipped for training,
+        The range of y, if it is known. Targets outside it are clipped for training,
         counted in ``n_clipped_`` and reported by one warning.
     bins_grow : bool or "auto"
-        Whether bins grow where training goes on (`partial_fit`, or `fit` with
-        ``warm_start``) and y comes within half the padding of an end or lies beyond,
-        see `Bins.grown`; predictions do not jump. ``"auto"`` lets those grow that were
-        laid over training targets without tails, and keeps ``bins`` and ``y_range`` as
-        given.
+        Whether bins grow when training continues (`partial_fit`, or `fit` with
+        ``warm_start``) and a y uses up half of the padding at an end, see `Bins.grown`;
+        predictions do not jump. ``"auto"`` lets bins grow that were placed over
+        training targets without tails, and keeps explicit ``bins`` and ``y_range``.
     n_estimators : int
-        Networks, trained as one stack, each with validation rows of its own;
-        predictions are those of their mixture.
+        Number of networks, each with its own validation rows; the prediction is their
+        mixture.
     backbone : nn.Module, optional
-        Another body: (n, d) float32 -> (n, h). It gets the scaled numbers, then labels
-        as one-hot columns. A copy is trained, from the weights it has. Modules such as
-        ``nn.Dropout`` draw from torch's global generators, which are seeded for the
-        time of the fit and restored after it; such fits in several threads run one at
-        a time, and other threads should not draw from these generators meanwhile.
+        A module to use instead of the default body: (n, d) float32 -> (n, h). Its input
+        is the scaled numbers, then labels as one-hot columns. A copy is trained,
+        starting from the module's weights. Modules such as ``nn.Dropout`` draw from
+        torch's global generators, which are seeded during the fit and restored after
+        it; fits in several threads therefore run one at a time, and other threads
+        should not draw from these generators meanwhile.
     learning_rate_init : float
     weight_decay : float
         Of AdamW.
     batch_size : int or "auto"
         ``"auto"`` is 256, less for fewer than 8,192 rows, at least 16.
     max_iter : int
-        Epochs at most.
+        Maximum number of epochs.
     early_stopping : bool
-        Keep the weights of the best epoch on held-out rows, and stop
-        ``n_iter_no_change`` epochs after it. Not done where fewer than five rows
-        would be held out.
+        Keep the weights of the epoch that is best on validation rows, and stop
+        ``n_iter_no_change`` epochs after it. Without effect if there would be fewer
+        than five validation rows.
     validation_fraction : float in (0, 1)
     n_iter_no_change : int
     random_state : int, RandomState or None
     verbose : bool
         Print a line per epoch.
     warm_start : bool
-        ``fit`` goes on from the present weights, columns and bins.
+        ``fit`` continues from the present weights, columns and bins.
     device : str
         ``"auto"`` is a CUDA device if there is one, else the CPU.
     callback : callable, optional
-        Called with a `histreg.tabular.training.Epoch` after each epoch. If it raises,
-        training ends there and the estimator is left as it was before.
+        Called with a `histreg.tabular.Epoch` after each epoch. If it raises, training
+        ends and the estimator is left as it was before.
 
     Attributes
     ----------
     bins_ : Bins, or a tuple of them for y of shape (n, m)
     history_ : dict of lists
         ``loss``, ``validation_loss``, ``validation_error`` (mean absolute error in
-        units of y, of a censored target what the mean falls short of it) and
+        units of y; for a censored target, by how much the mean is below it) and
         ``elapsed_s`` by epoch; validation is None without early stopping.
     n_iter_ : int
-        Epochs trained.
+        Number of epochs trained.
     n_seen_ : int
-        Training targets, of the last `fit` and of all calls of `partial_fit` since.
+        Number of training targets in the last `fit` and all calls of `partial_fit`
+        since.
     n_clipped_ : int
-        Those of them that lay outside the bins.
+        How many of them were outside the bins.
     n_growths_ : int
-        How often bins of a target have grown since they were laid.
+        How often bins of a target have grown since the first fit.
     notes_ : dict
-        Anything that JSON can say, saved and loaded with the model; empty at first.
+        Anything that JSON can hold, saved and loaded with the model; empty at first.
     n_outputs_ : int
     n_features_in_ : int
     feature_names_in_ : ndarray of str
@@ -225,14 +190,14 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
 
     Notes
     -----
-    The order of rows does not matter. Whole-number weights count as copies, to the bit
-    (up to eight a row on average; beyond, and if fractional, a weight multiplies the
-    loss of its row). Results for a ``random_state`` are the same on one machine, also
-    for fits in several threads, and close on others. Torch's global generators and
-    settings are left as they are, and have no effect.
+    The order of rows does not matter. Whole-number weights equal copies of rows, to the
+    bit, up to eight copies per row on average; other weights multiply the loss of their
+    row. Results for a ``random_state`` are the same on one machine, also for fits in
+    several threads, and close on others. Torch's global generators and settings have
+    no effect and are not changed.
 
-    A `fit` or `partial_fit` that does not end, because its input is refused, a callback
-    raises or Ctrl-C is pressed, leaves the estimator as it was before the call.
+    A `fit` or `partial_fit` that fails, because its input is refused, a callback raises
+    or Ctrl-C is pressed, leaves the estimator as it was before the call.
 
     Examples
     --------
@@ -333,51 +298,62 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         y : array-like of shape (n,) or (n, m)
             Finite numbers. If they differ by too little for float64 (by less than
             4e-13 of their magnitude for 100 bins, or by less than 1e-290), they are
-            predicted as if they were equal, and one warning says so.
+            treated as equal, with a warning.
         sample_weight : array-like of shape (n,), optional
-            Not negative; a row of weight 0 is as if it were not there.
+            Not negative; a row of weight 0 is ignored.
         censored : bool array-like of the shape of y, optional
-            Where True, the target is known only to be greater than y, as the time of
-            an event that has not come yet. Such a target is trained on by the
-            probability of that. For ``loss="histogram"``, and not all of a target.
+            Where True, the target is only known to be greater than y, like the time of
+            an event that has not happened yet; the loss is then the negative log
+            probability of that. Needs ``loss="histogram"``, and at least one target
+            per column of y that is not censored.
 
         Returns
         -------
         HistogramRegressor
-            This one.
+            The estimator itself.
         """
-        self._check_parameters()
+        check_options(self)
         goes_on = self.warm_start and hasattr(self, "model_")
         if goes_on:
-            self._check_structure()
-        device = self._device()
+            check_structure(self, self._structure)
+        device = device_of(self.device)
         with _plain_torch(device), self._all_or_nothing(goes_on=goes_on):
-            data = self._read_training(X, y, sample_weight, censored, reset=not goes_on)
+            data, is_flat = self._read_training(
+                X, y, sample_weight, censored, reset=not goes_on
+            )
             if data.censored is not None and bool(data.censored.all(dim=0).any()):
                 raise InputError(
-                    "censored must leave targets that are known, one at least in each "
-                    f"column of y, got all {len(data.y)} of one censored"
+                    "censored must leave at least one known target in each column of "
+                    f"y, got all {len(data.y)} targets of a column censored"
                 )
             seed = check_random_state(self.random_state).randint(2**31)
             with self._drawing(seed, device) as generators:
                 if goes_on:
                     self._grow(data)
                 else:
-                    self._start(data, generators)
+                    self._start(data, generators, is_flat=is_flat)
                 self.n_seen_ = self.n_clipped_ = 0
                 rows = self._rows(data, device)
-                self.model_.sharp = None  # of an earlier fit, for the network as it was
+                self.model_.sharp = None  # it belongs to an earlier network
                 self._optimizers: list[torch.optim.Optimizer] = []
-                held_out = self._held_out(len(rows), device, generators)
-                settings = self._settings(len(rows))
+                held_out = held_out_rows(
+                    self,
+                    self.model_.network.n_models,
+                    len(rows),
+                    device,
+                    generators.cpu,
+                )
+                settings = settings_for(self, len(rows))
                 history = self._train(rows, held_out, settings, generators)
-                if self._sharpens():
-                    few = replace(
-                        settings,
-                        n_epochs=min(SHARPENING_EPOCHS, settings.n_epochs),
-                        patience=min(SHARPENING_PATIENCE, settings.patience),
+                if sharpens(self):
+                    train_sharp(
+                        self,
+                        self.model_,
+                        rows,
+                        held_out,
+                        sharpening_settings(settings),
+                        generators,
                     )
-                    self._train_sharp(rows, held_out, few, generators)
             self._keep(history)
         return self
 
@@ -388,12 +364,12 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         sample_weight: ArrayLike | None = None,
         censored: ArrayLike | None = None,
     ) -> Self:
-        """Go on for one epoch over these rows, without validation.
+        """Train for one more epoch on these rows, without validation.
 
-        The first call learns the columns and the bins from its rows alone. Where later
-        targets reach further, the bins grow, unless they have tails, or ``bins`` or
-        ``y_range`` were given (see ``bins_grow``). They become wider by that, and stay
-        so. What `calibrate` learnt is forgotten, since it was of another network.
+        The first call learns the columns and the bins from its rows alone. If later
+        targets lie outside, the bins grow and become wider for good, unless they have
+        tails, or ``bins`` or ``y_range`` were given (see ``bins_grow``). The model is
+        no longer calibrated, because `calibrate` was for the network before.
 
         Parameters
         ----------
@@ -401,67 +377,75 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         y : array-like of shape (n,) or (n, m)
         sample_weight : array-like of shape (n,), optional
         censored : bool array-like of the shape of y, optional
-            As in `fit`, but all may be True.
+            As in `fit`, but all targets may be censored.
 
         Returns
         -------
         HistogramRegressor
-            This one.
+            The estimator itself.
         """
-        self._check_parameters()
+        check_options(self)
         first = not hasattr(self, "model_")
         if not first:
-            self._check_structure()
-        device = self._device()
+            check_structure(self, self._structure)
+        device = device_of(self.device)
         with _plain_torch(device), self._all_or_nothing(goes_on=not first):
-            data = self._read_training(X, y, sample_weight, censored, reset=first)
+            data, is_flat = self._read_training(
+                X, y, sample_weight, censored, reset=first
+            )
             if first or not hasattr(self, "_generator"):
                 self._generator = check_random_state(self.random_state)
             seed = self._generator.randint(2**31)
             with self._drawing(seed, device) as generators:
                 if first:
-                    self._start(data, generators)
+                    self._start(data, generators, is_flat=is_flat)
                 else:
                     self._grow(data)
                 rows = self._rows(data, device)
                 network = self.model_.network
-                nobody = torch.zeros(
+                no_validation = torch.zeros(
                     network.n_models, len(rows), dtype=torch.bool, device=device
                 )
-                settings = self._settings(len(rows), n_epochs=1)
+                settings = settings_for(self, len(rows), n_epochs=1)
                 if not getattr(self, "_optimizers", None):
                     self._optimizers = [optimizer_of(network, settings)]
-                    if self._sharpens():
+                    if sharpens(self):
                         readout = self.model_.begin_sharp(generators.cpu).readout
                         self._optimizers.append(optimizer_of(readout, settings))
                 history = self._train(
-                    rows, nobody, settings, generators, self._optimizers[0]
+                    rows, no_validation, settings, generators, self._optimizers[0]
                 )
-                if self._sharpens() and self._optimizers:
-                    self._train_sharp(
-                        rows, nobody, settings, generators, self._optimizers[1]
+                if sharpens(self) and self._optimizers:
+                    train_sharp(
+                        self,
+                        self.model_,
+                        rows,
+                        no_validation,
+                        settings,
+                        generators,
+                        optimizer=self._optimizers[1],
                     )
             self._keep(history, append=not first)
         return self
 
     @contextmanager
     def _all_or_nothing(self, *, goes_on: bool) -> Iterator[None]:
-        """Leave the estimator as it was, unless what is done inside comes to its end.
+        """Restore the estimator if the code inside raises.
 
         Parameters
         ----------
         goes_on : bool
-            Whether the present network is trained, in place, and not another one.
+            Whether the present network is trained in place.
         """
         before = dict(vars(self))
         if goes_on:
             model_before = dict(vars(self.model_))
             optimizers = getattr(self, "_optimizers", ())
             snapshot = Snapshot(self.model_.trained_parts, optimizers)
-            draws_before = self._own_draws()
+            draws_before = self._generator_state()
         try:
             yield
-        except BaseException:  # Ctrl-C is none of Exception
+        except BaseException:  # KeyboardInterrupt is not an Exception
             self.__dict__ = before
             if goes_on:
                 self.model_.__dict__ = model_before
@@ -470,47 +454,47 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                     self._generator.set_state(draws_before)
             raise
 
-    def _own_draws(self) -> Any:
-        """Return the state of the generator of `partial_fit`, None if it is others'."""
+    def _generator_state(self) -> Any:
+        """Return the state of `partial_fit`'s generator, None if others share it."""
         generator: Any = getattr(self, "_generator", None)
-        others = (None, self.random_state, check_random_state(None))
-        is_own = all(generator is not each for each in others)
+        shared = (None, self.random_state, check_random_state(None))
+        is_own = all(generator is not each for each in shared)
         return generator.get_state(legacy=False) if is_own else None
 
     @contextmanager
     def _drawing(self, seed: int, device: torch.device) -> Iterator[Generators]:
-        """Yield what to draw from inside; torch's own generators stay as they are.
+        """Yield generators of a seed, without changing torch's global ones.
 
-        Unless there is a backbone: its dropout and first weights can come from nowhere
-        else. Torch's own are then seeded, and put back in the end, by one at a time.
+        A backbone can draw dropout and first weights from the global generators only.
+        These are then seeded, and restored in the end, by one thread at a time.
         """
         if self.backbone is None:
             yield Generators.seeded(seed, device)
             return
         devices = [device] if device.type == "cuda" else []
-        with _BACKBONES, torch.random.fork_rng(devices=devices):
+        with _GLOBAL_GENERATORS, torch.random.fork_rng(devices=devices):
             torch.manual_seed(seed)
             yield Generators()
 
     def calibrate(self, X: Any, y: ArrayLike) -> Self:
-        """Let `predict_interval` cover what it promises, from rows not trained on.
+        """Calibrate `predict_interval` on rows that were not trained on.
 
-        From then on an interval of coverage c holds the y of a new row with
-        probability at least c, over the draw of these n rows and the new one, if they
-        are exchangeable; and at most 1 / (n + 1) more, up to ties. With fewer than
-        c / (1 - c) rows that takes an infinite interval.
+        From then on an interval of coverage c contains the y of a new row with
+        probability at least c, and at most c + 1 / (n + 1) up to ties, over the draw of
+        these n rows and the new one, if they are exchangeable. With fewer than
+        c / (1 - c) rows the interval is infinite.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n, d)
         y : array-like of shape (n,) or (n, m)
-            The targets themselves: what is censored cannot be calibrated on, and to
-            leave such rows out would favour small targets.
+            Known targets. Censored ones cannot be used, and leaving them out would
+            favour small targets.
 
         Returns
         -------
         HistogramRegressor
-            This one. Quantiles and distributions stay what they were.
+            The estimator itself. Quantiles and distributions do not change.
         """
         table = self._table(X)
         y = self._checked_y(y)
@@ -521,7 +505,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             raise InputError(
                 f"y must have {self.n_outputs_} columns, as in fit, got shape {y.shape}"
             )
-        with _plain_torch(self._device()):
+        with _plain_torch(device_of(self.device)):
             self.model_.calibrate(table, torch.tensor(y))
         return self
 
@@ -548,10 +532,42 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         check_choice("output_type", output_type, OUTPUT_TYPES)
         if output_type == "quantiles":
             return self.predict_quantiles(X, alpha)
-        if output_type == "mean":  # which needs no distribution
-            table = self._table(X)
-            return self._shaped(self.model_.mean(table))
-        return self._reading(X, lambda d, _: getattr(d, output_type))
+        return self._read(X, lambda p: getattr(p, output_type))
+
+    def predict_all(self, X: Any) -> Predictions:
+        """Return all that is predicted for these rows, from one run of the network.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d)
+
+        Returns
+        -------
+        Predictions
+            With ``mean``, ``median``, ``mode``, ``variance``, ``quantiles(alpha)``,
+            ``interval(coverage, method)``, ``prob_above(threshold)`` and
+            ``distribution``, each equal to the ``predict_*`` method of the same name.
+            It holds the distributions, 8 bytes per bin and row.
+        """
+        return Predictions.concatenated(self.predict_in_chunks(X))
+
+    def predict_in_chunks(self, X: Any) -> Iterator[Predictions]:
+        """Return an iterator over `predict_all` of a few thousand rows at a time.
+
+        For tables whose distributions do not fit into memory: the network is run for
+        the rows of one chunk when it is asked for.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d)
+
+        Returns
+        -------
+        iterator of Predictions
+            In the order of the rows.
+        """
+        table = self._table(X)
+        return self.model_.predictions(table)
 
     def predict_dist(self, X: Any) -> Histogram | tuple[Histogram, ...]:
         """Return the predicted distribution of each row.
@@ -565,13 +581,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         Histogram of batch shape (n,), or a tuple of m of them
             In float64 on the CPU: 8 bytes per bin and row.
         """
-        table = self._table(X)
-        logits = self.model_.read(table, lambda d, _: d.logits)  # (n, m, k)
-        each = tuple(
-            Histogram(bins, logits=logits[:, i])
-            for i, bins in enumerate(self.model_.bins)
-        )
-        return each[0] if self.model_.is_flat else each
+        return self.predict_all(X).distribution
 
     def predict_quantiles(
         self, X: Any, alpha: float | Sequence[float] = DECILES
@@ -587,13 +597,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         -------
         ndarray of shape (n, q), or (n, m, q); (n,) or (n, m) for one float
         """
-        levels = np.atleast_1d(np.asarray(alpha, dtype=np.float64))
-        if levels.ndim != 1 or not ((levels >= 0) & (levels <= 1)).all():
-            raise InputError(f"alpha must hold levels in [0, 1], got {alpha=}")
-        found = self._reading(
-            X, lambda d, _: d.quantiles(levels.tolist()).movedim(0, -1)
-        )
-        return found[..., 0] if isinstance(alpha, Real) else found
+        checked_levels(alpha)  # before any work is done
+        return self._read(X, lambda p: p.quantiles(alpha))
 
     def predict_interval(
         self, X: Any, coverage: float = 0.9, method: str = "central"
@@ -606,24 +611,23 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         coverage : float in (0, 1)
         method : {"central", "shortest"}
             Equal probability on both sides, or the shortest interval. After
-            `calibrate` the latter is widened or narrowed from the shortest one, see
-            `histreg.tabular.conformal`.
+            `calibrate` it is widened or narrowed, see `histreg.tabular.conformal`.
 
         Returns
         -------
         lower, upper : ndarrays of shape (n,) or (n, m)
-            After `calibrate` they cover what they promise, and are infinite where
-            that takes it; before, they are those of the predicted distribution.
+            Of the predicted distribution, or after `calibrate` with guaranteed
+            coverage, infinite where that needs it.
         """
         check_fraction("coverage", coverage)
         check_choice("method", method, conformal.METHODS)
-        table = self._table(X)
-        ends = self._shaped(self.model_.interval(table, coverage, method))
-        return ends[..., 0], ends[..., 1]
+        parts = [p.interval(coverage, method) for p in self.predict_in_chunks(X)]
+        lower, upper = map(np.concatenate, zip(*parts, strict=True))
+        return lower, upper
 
     def predict_var(self, X: Any) -> NDArray[np.float64]:
         """Return the variance of each row's distribution: (n,) or (n, m)."""
-        return self._reading(X, lambda d, _: d.variance)
+        return self._read(X, lambda p: p.variance)
 
     def predict_proba_above(
         self, X: Any, threshold: float | Sequence[float]
@@ -640,16 +644,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         ndarray of shape (n,) or (n, m)
         """
         check_is_fitted(self)
-        limits = np.atleast_1d(np.asarray(threshold, dtype=float))
-        if limits.shape not in ((1,), (self.n_outputs_,)):
-            raise InputError(
-                "threshold must be one number, or one for each of the "
-                f"{self.n_outputs_} targets, got shape {limits.shape}"
-            )
-        if np.isnan(limits).any():
-            raise InputError(f"threshold must not be NaN, got {threshold=}")
-        limits = np.broadcast_to(limits, (self.n_outputs_,))
-        return self._reading(X, lambda d, i: d.prob(float(limits[i]), math.inf))
+        checked_thresholds(threshold, self.n_outputs_)  # before any work is done
+        return self._read(X, lambda p: p.prob_above(threshold))
 
     def sample(
         self,
@@ -668,26 +664,24 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n, n_samples) or (n, m, n_samples)
-            Targets of a row are drawn independently.
+            The targets of a row are drawn independently.
         """
         check_count("n_samples", n_samples, at_least=1)
         generator = torch.Generator()
         generator.manual_seed(int(check_random_state(random_state).randint(2**31)))
-        return self._reading(
-            X, lambda d, _: d.sample((n_samples,), generator=generator).movedim(0, -1)
-        )
+        return self._read(X, lambda p: p.sample(n_samples, generator))
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model into a folder, as JSON and safetensors.
 
-        The folder is made if it is missing; a model in it is replaced, as a whole or
-        not at all, also for readers in other threads and processes. Other files in the
-        folder are left alone. Options that are code (``backbone``, a callable
-        ``target``) are not saved: the backbone is to be given to `load` again.
+        The folder is created if it is missing. A model in it is replaced atomically,
+        also for readers in other threads and processes; other files in it are left
+        alone. Code is not saved: pass the ``backbone`` to `load` again; a model with a
+        callable ``target`` cannot be saved.
 
         After `partial_fit`, the moments of the optimizer and the state of the random
         numbers are saved too, so that a loaded model continues exactly as the saved one
-        would. That makes the folder about three times as large.
+        would. This makes the folder about three times as large.
         """
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
@@ -699,7 +693,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             self.model_.trained_parts,
         )
         described |= described_training | {
-            "options": self._options(),
+            "options": json_options(self, self._structure),
             "has_own_bins": not isinstance(self._structure["bins"], str),
             "has_backbone": self._structure["backbone"] is not None,
             "feature_names": None if names is None else [str(name) for name in names],
@@ -727,20 +721,20 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         backbone: nn.Module | None = None,
         device: str = "auto",
     ) -> HistogramRegressor:
-        """Return the model that was saved into a folder: it predicts the same, bitwise.
+        """Return a saved model; it predicts the same as before, to the bit.
 
-        A file that is damaged, whatever its checksum says, is refused with an
-        `InputError` that names it, before any weights are created.
+        A damaged file is refused with an `InputError` that names it, before any weights
+        are created.
 
         Parameters
         ----------
         path : str or Path
         backbone : nn.Module, optional
-            For a model that was fitted with one: a module of the same shape.
+            A module of the same shape, if the model was fitted with one.
         device : str
             Where to predict, see the class.
         """
-        cls(device=device)._device()
+        device_of(device)
         description = Path(path) / model_files.DESCRIPTION
         described, tensors = model_files.load(Path(path))
         with model_files.errors_prefixed(f"{description} is damaged"):
@@ -748,26 +742,28 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             model = cls._with_options(described["options"], device)
         if described["has_backbone"] != (backbone is not None):
             raise InputError(
-                "backbone must be given for a model that was fitted with one, and for "
-                f"no other, got {type(backbone).__name__} for {path}"
+                "backbone must be given if and only if the model was fitted with one, "
+                f"got {type(backbone).__name__} for {path}"
             )
         weights = Path(path) / described["weights"]
         with model_files.errors_prefixed(f"{weights} is damaged"):
             model_schema.check_tensors(described, tensors)
         model.backbone = backbone
-        blame = "is damaged" if backbone is None else "does not fit the given backbone"
-        target = model._device()
+        problem = (
+            "is damaged" if backbone is None else "does not fit the given backbone"
+        )
+        target = device_of(device)
         with (
-            model_files.errors_prefixed(f"{weights} {blame}"),
+            model_files.errors_prefixed(f"{weights} {problem}"),
             _plain_torch(target),
             model._drawing(0, target),
         ):
-            model._check_size(described["labels"], tensors)
+            check_size(model, described["labels"], tensors)
             model.model_ = Model.from_state(
                 described,
                 tensors,
-                body_for=model._empty_body,
-                objective_for=model._objective,
+                body_for=partial(empty_body_for, model),
+                objective_for=partial(objective_for, model),
             ).to(target)
             training = training_state.restore(
                 described, tensors, model.model_.trained_parts
@@ -777,7 +773,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             model._generator = training.generator
         if described["has_own_bins"]:
             model.bins = list(model.model_.bins)
-        model._structure = {name: getattr(model, name) for name in STRUCTURE}
+        model._structure = structure_of(model)
         if described["feature_names"] is not None:
             model.feature_names_in_ = np.array(described["feature_names"], dtype=object)
         model.n_features_in_ = len(model.model_.kinds)
@@ -785,14 +781,14 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         model.n_seen_ = described.get("n_seen", 0)  # missing in older models
         model.n_growths_ = described.get("n_growths", 0)
         model.notes_ = described["notes"]
-        model._learnt()
+        model._show_bins()
         model._keep_history(described["history"])
         return model
 
     def to_onnx(
         self, path: str | Path, alpha: Sequence[float] = (0.05, 0.5, 0.95)
     ) -> None:
-        """Write mean and quantiles as an ONNX model, with the scaling inside.
+        """Write an ONNX model that returns mean and quantiles, scaling included.
 
         Parameters
         ----------
@@ -802,11 +798,11 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
 
         Notes
         -----
-        Inputs: ``numbers`` (n, d) float64, the columns that are numbers, and if there
-        are any, ``codes`` (n, c) int64 for those that are labels, by the lists that the
-        model's metadata has under ``labels`` (from 1; 0 for an unknown one). Outputs:
-        ``mean`` (n, m) and, of a distribution, ``quantiles`` (n, m, q), float64.
-        Needs the extra ``onnx``.
+        Inputs: ``numbers`` (n, d) float64, the columns of numbers, and, if there are
+        columns of labels, ``codes`` (n, c) int64: the position of each label, from 1,
+        in the lists that the model's metadata has under ``labels``, or 0 for an unknown
+        label. Outputs: ``mean`` (n, m) and, for losses that predict a distribution,
+        ``quantiles`` (n, m, q), float64. Needs the extra ``onnx``.
         """
         check_is_fitted(self)
         from histreg.tabular.onnx_files import export
@@ -822,73 +818,16 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
 
-    def _check_parameters(self) -> None:
-        check_choice("loss", self.loss, LOSSES)
-        check_choice("activation", self.activation, ACTIVATIONS)
-        if not callable(self.target):
-            check_choice("target", self.target, TARGETS)
-        if isinstance(self.bins, str):
-            check_choice("bins", self.bins, spacings.NAMES)
-        elif self.bins is None or isinstance(self.bins, (int, float)):
-            raise TypeError(
-                "bins must be a name such as 'auto', or Bins (their number is n_bins), "
-                f"got bins={self.bins!r}"
-            )
-        else:
-            checked_bins(self.bins)
-        self._tails()
-        if self.bins_grow not in (True, False, "auto"):
-            raise InputError(
-                "bins_grow must be True, False or 'auto', "
-                f"got bins_grow={self.bins_grow!r}"
-            )
-        for size in _sizes(self.hidden_layer_sizes):
-            check_count("hidden_layer_sizes", size, at_least=1)
-        if self.embedding_width != "auto":
-            check_count("embedding_width", self.embedding_width, at_least=0)  # type: ignore[arg-type]
-        check_count("n_estimators", self.n_estimators, at_least=1)
-        check_count("max_iter", self.max_iter, at_least=1)
-        check_count("n_iter_no_change", self.n_iter_no_change, at_least=1)
-        if self.batch_size != "auto":
-            check_count("batch_size", self.batch_size, at_least=1)  # type: ignore[arg-type]
-        check_positive("learning_rate_init", self.learning_rate_init)
-        check_positive("sigma_in_bins", self.sigma_in_bins)
-        if self.final_sigma_in_bins is not None:
-            check_positive("final_sigma_in_bins", self.final_sigma_in_bins)
-        check_fraction("validation_fraction", self.validation_fraction)
-        check_real("dropout", self.dropout)
-        check_real("weight_decay", self.weight_decay)
-        check_real("padding_in_sigmas", self.padding_in_sigmas)
-        self._device()
-        if self.callback is not None and not callable(self.callback):
-            raise TypeError(f"callback must be callable, got {self.callback!r}")
-        if not 0 <= self.dropout < 1:
-            raise InputError(f"dropout must lie in [0, 1), got dropout={self.dropout}")
-        if not 0 <= self.weight_decay < math.inf:
-            raise InputError(
-                "weight_decay must be finite and not negative, "
-                f"got weight_decay={self.weight_decay}"
-            )
-
-    def _check_structure(self) -> None:
-        """Raise if the network is to go on but would have to be another."""
-        for name, fitted in self._structure.items():
-            now = getattr(self, name)
-            if now is not fitted and now != fitted:
-                raise InputError(
-                    f"{name} must stay as it was to go on training, {fitted!r}, "
-                    f"got {name}={now!r}"
-                )
-
     def _read_training(
         self, X: Any, y: Any, sample_weight: Any, censored: Any, *, reset: bool
-    ) -> _Training:
+    ) -> tuple[TrainingRows[Table], bool]:
+        """Return the rows to train on, and whether y has shape (n,)."""
         if y is None:
             raise InputError(
                 f"{type(self).__name__} requires y to be passed, but the target y is "
                 "None"
             )
-        table, kinds = self._read(X, reset=reset)
+        table = self._read_table(X, reset=reset)
         y = self._checked_y(y)
         is_flat, y = y.ndim == 1, y.reshape(len(y), -1)
         with _input_errors():
@@ -903,15 +842,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             )
         check_weight("sample_weight", torch.from_numpy(weight.copy()))
         flags = self._checked_censored(censored, y, is_flat=is_flat)
-        table, y, weight, flags = sample_of(table, y, weight, flags)
-        return _Training(
-            table,
-            kinds,
-            torch.tensor(y),
-            torch.tensor(weight),
-            None if flags is None else torch.tensor(flags),
-            is_flat,
-        )
+        return rows_of(table, y, weight, flags), is_flat
 
     def _checked_censored(
         self, censored: Any, y: NDArray[np.float64], *, is_flat: bool
@@ -920,13 +851,13 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             return None
         if self.loss not in ON_BOUNDS:
             raise InputError(
-                f"censored needs loss={ON_BOUNDS[0]!r}, which knows what to do with a "
-                f"lower bound, got loss={self.loss!r}"
+                f"censored needs loss={ON_BOUNDS[0]!r}, the only loss for lower "
+                f"bounds, got loss={self.loss!r}"
             )
-        if self._tails() != ("clip", "clip"):
+        if tail_kinds(self) != ("clip", "clip"):
             raise InputError(
-                "tails are fitted to targets that are known, and lower bounds would "
-                f"make them too short, got tails={self.tails!r} and censored targets"
+                "tails cannot be combined with censored targets, which would make "
+                f"them too short, got tails={self.tails!r}"
             )
         flags = np.asarray(censored)
         shape = y.shape[:1] if is_flat else y.shape
@@ -944,10 +875,10 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     def _table(self, X: Any) -> Table:
         """Return the table to predict for."""
         check_is_fitted(self)
-        return self._read(X, reset=False)[0]
+        return self._read_table(X, reset=False)
 
-    def _read(self, X: Any, *, reset: bool) -> tuple[Table, tuple[str, ...]]:
-        """Return a table after scikit-learn's checks, and the kinds of its columns."""
+    def _read_table(self, X: Any, *, reset: bool) -> Table:
+        """Return a table after scikit-learn's checks."""
         if nw.dependencies.is_into_dataframe(X):
             with _input_errors():
                 validate_data(self, X, skip_check_array=True, reset=reset)
@@ -961,7 +892,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                     input_name="X",
                     estimator=self,
                 )
-            return table, kinds
+            return table
         if not reset and "label" in self.model_.kinds:
             raise InputError(
                 "X must be a data frame, as in fit, whose labels are text or "
@@ -969,15 +900,15 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             )
         if not reset and TEMPORAL & set(self.model_.kinds):
             raise InputError(
-                "X must be a data frame, as in fit, which tells times from numbers, "
-                f"got {type(X).__name__}"
+                "X must be a data frame, as in fit, so that times can be told from "
+                f"numbers, got {type(X).__name__}"
             )
         with _input_errors():
             numbers = validate_data(
                 self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=reset
             )
-        table = Table(numbers, np.empty((len(numbers), 0), dtype=object))
-        return table, ("number",) * numbers.shape[1]
+        n, d = numbers.shape
+        return Table(numbers, np.empty((n, 0), dtype=object), ("number",) * d)
 
     def _checked_y(self, y: Any) -> NDArray[np.float64]:  # (n,) or (n, m)
         dtype = getattr(y, "dtype", None)
@@ -988,365 +919,80 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                 y, dtype=np.float64, ensure_2d=False, input_name="y", estimator=self
             )
 
-    def _start(self, data: _Training, generators: Generators) -> None:
+    def _start(
+        self, data: TrainingRows[Table], generators: Generators, *, is_flat: bool
+    ) -> None:
         """Learn columns and bins, and draw the first weights."""
-        bins = self._bins_for(data.y)
-        self._tell_of_resolution(data.y)
-        scaling = NumberScaling.of(data.table.numbers)
-        codes = LabelCodes.of(data.table.labels)
-        objective = self._objective(bins, *center_and_scale(data.y))
-        network = Stack(
-            self._body(scaling, codes, generators.cpu),
-            len(bins),
-            objective.n_outputs,
-            generator=generators.cpu,
-        )
-        self.model_ = Model(
-            data.kinds, scaling, codes, objective, network, data.is_flat
-        ).to(self._device())
-        self._structure = {name: getattr(self, name) for name in STRUCTURE}
+        model = new_model(self, data, generators, is_flat=is_flat)
+        warn_if_unresolved(self, data.y, stacklevel=3)
+        self.model_ = model.to(device_of(self.device))
+        self._structure = structure_of(self)
         self._optimizers = []
         self.n_seen_ = self.n_clipped_ = self.n_growths_ = 0
         self.notes_ = {}
         self._keep([])
-        self._learnt()
+        self._show_bins()
 
-    def _learnt(self) -> None:
-        """Show what the model has learnt as attributes."""
+    def _show_bins(self) -> None:
+        """Set the attributes that describe the bins of the model."""
         bins = self.model_.bins
         self.bins_ = bins[0] if self.model_.is_flat else bins
         self.n_outputs_ = len(bins)
 
-    def _bins_for(self, y: Tensor) -> tuple[Bins, ...]:
-        n_targets = y.shape[1]
-        if isinstance(self.bins, str):
-            return tuple(
-                Bins.of(
-                    each,
-                    n_bins=int(self.n_bins),
-                    sigma_in_bins=self.sigma_in_bins,
-                    padding_in_sigmas=self.padding_in_sigmas,
-                    spacing=self.bins,
-                    tails=self._tails(),
-                )
-                for each in self._within_ranges(y)
-            )
-        given = checked_bins(self.bins)
-        each = (given,) * n_targets if isinstance(given, Bins) else given
-        if len(each) != n_targets:
-            raise InputError(
-                f"bins must be one Bins, or one for each of the {n_targets} columns of "
-                f"y, got {len(each)}"
-            )
-        return each
-
-    def _tell_of_resolution(self, y: Tensor) -> None:
-        """Warn of targets that differ by too little for float64, as if they did not."""
-        on_bins = self.loss not in ON_NUMBERS
-        if on_bins and not isinstance(self.bins, str):
-            return
-        columns = self._within_ranges(y) if on_bins else list(y.T)
-        for i, column in enumerate(columns):
-            low, high = (each.item() for each in column.aminmax())
-            spread, magnitude = high - low, max(abs(low), abs(high))
-            by_rounding = LEAST_RELATIVE_SPREAD * magnitude
-            least = (
-                least_spread(magnitude, int(self.n_bins)) if on_bins else by_rounding
-            )
-            if not 0 < spread <= least:
-                continue
-            name = "y" if len(columns) == 1 else f"column {i} of y"
-            remedy = (
-                f"subtract a constant such as {low:g} from y"
-                if least > SMALLEST_SPREAD
-                else "multiply y by a large constant"
-            )
-            warnings.warn(
-                f"{name} varies by only {spread:g} at a magnitude of {magnitude:g}, "
-                "too little for float64 to resolve, so it is predicted as if it were "
-                f"constant; {remedy} before fitting",
-                stacklevel=4,
-            )
-
-    def _tails(self) -> tuple[str, str]:
-        tails = checked_kinds(self.tails)
-        if tails == ("clip", "clip"):
-            return tails
-        if self.y_range is not None:
-            raise InputError(
-                "tails go beyond a range that is not known, got "
-                f"tails={self.tails!r} and y_range={self.y_range!r}"
-            )
-        if not isinstance(self.bins, str):
-            raise InputError(
-                "tails are fitted to bins that are laid, bins that are given have "
-                f"their own, got tails={self.tails!r} and bins={self.bins!r}"
-            )
-        if self.bins_grow is True:
-            raise InputError(
-                "tails reach as far as y may, so that bins with them do not grow, got "
-                f"tails={self.tails!r} and bins_grow=True"
-            )
-        return tails
-
-    def _within_ranges(self, y: Tensor) -> list[Tensor]:
-        """Return each target as its bins shall see it: in the known range, if any."""
-        if self.y_range is None:
-            return list(y.T)
-        pairs = np.atleast_2d(np.asarray(self.y_range, dtype=np.float64))
-        if pairs.ndim != 2 or pairs.shape[1] != 2 or len(pairs) not in (1, y.shape[1]):
-            raise InputError(
-                "y_range must be a pair (low, high), or one for each of the "
-                f"{y.shape[1]} columns of y, got y_range={self.y_range!r}"
-            )
-        if not (np.isfinite(pairs).all() and (pairs[:, 0] < pairs[:, 1]).all()):
-            raise InputError(
-                "y_range must have low below high, both finite, "
-                f"got y_range={self.y_range!r}"
-            )
-        pairs = np.broadcast_to(pairs, (y.shape[1], 2))
-        return [
-            torch.cat([column.clamp(low, high), as_float64([low, high])])
-            for column, (low, high) in zip(y.T, pairs.tolist(), strict=True)
-        ]
-
-    def _grow(self, data: _Training) -> None:
+    def _grow(self, data: TrainingRows[Table]) -> None:
         """Let the bins of each target reach around new y, if they may."""
-        grows = self.bins_grow
-        if grows == "auto":
-            grows = isinstance(self.bins, str) and self.y_range is None
-        if not grows:
-            return
-        old = self.model_.bins
-        padding = min(self.sigma_in_bins * self.padding_in_sigmas, old[0].n_bins // 4)
-        # Not before half of the padding is used up: each time costs resolution, and
-        # what is smoothed beyond the end is little until then.
-        new = tuple(
-            bins
-            if bins.has_tails or bins.grown(column, padding_in_bins=padding / 2) is bins
-            else bins.grown(column, padding_in_bins=padding)
-            for bins, column in zip(old, data.y.T, strict=True)
-        )
-        n_growths = sum(a is not b for a, b in zip(old, new, strict=True))
+        objective = self.model_.objective
+        bins = grown_bins(self, objective.bins, data.y)
+        n_growths = sum(a is not b for a, b in zip(objective.bins, bins, strict=True))
         if not n_growths:
             return
-        objective = self.model_.objective
-        objective = self._objective(new, objective.center, objective.scale)
-        self.model_.rebin(objective, data.table, getattr(self, "_optimizers", ()))
-        self.n_growths_ += n_growths
-        self._learnt()
-
-    def _objective(
-        self, bins: Sequence[Bins], center: Tensor, scale: Tensor
-    ) -> Objective:
-        target = self._target(self.sigma_in_bins)
-        return objective_of(self.loss, bins, center, scale, target)
-
-    def _target(self, sigma_in_bins: float) -> TargetProbs:
-        if callable(self.target):
-            return self.target
-        return NamedTarget(self.target, sigma_in_bins)
-
-    def _body(
-        self,
-        scaling: NumberScaling,
-        codes: LabelCodes,
-        generator: torch.Generator | None,
-    ) -> TabularBody | CopiedBody:
-        shape = (int(self.n_estimators), scaling.n_outputs, codes.n_codes)
-        if self.backbone is not None:
-            return CopiedBody(self.backbone, *shape)
-        width = self.embedding_width
-        if width == "auto":
-            width = 8 if scaling.n_outputs <= MOST_EMBEDDED else 0
-        return TabularBody(
-            *shape,
-            hidden_layer_sizes=[int(size) for size in _sizes(self.hidden_layer_sizes)],
-            activation=self.activation,
-            dropout=self.dropout,
-            embedding_width=int(width),
-            generator=generator,
+        self.model_.rebin(
+            objective_for(self, bins, objective.center, objective.scale),
+            data.inputs,
+            getattr(self, "_optimizers", ()),
         )
+        self.n_growths_ += n_growths
+        self._show_bins()
 
-    def _empty_body(
-        self, scaling: NumberScaling, codes: LabelCodes
-    ) -> TabularBody | CopiedBody:
-        """Return a body to load weights into: on the meta device, or the backbone."""
-        if self.backbone is not None:
-            return self._body(scaling, codes, None)
-        with torch.device("meta"):
-            return self._body(scaling, codes, None)
-
-    def _check_size(
-        self, labels: Sequence[Sequence[str]], tensors: dict[str, Tensor]
-    ) -> None:
-        """Raise if the described network has more parts than the file has tensors.
-
-        The time to build it is thereby bounded by the size of the file.
-        """
-        readout = tensors.get(f"{model_schema.READOUT}weight")
-        n_models = len(readout) if readout is not None and readout.ndim else 0
-        if n_models != self.n_estimators:
-            raise InputError(
-                f"'{model_schema.READOUT}weight' must hold n_estimators="
-                f"{self.n_estimators} networks, got {n_models}"
-            )
-        n_saved = sum(name.startswith(model_schema.BODY) for name in tensors)
-        if self.backbone is None:
-            n_layers, n_labels = len(_sizes(self.hidden_layer_sizes)), len(labels)
-            if n_layers + n_labels > n_saved:
-                raise InputError(
-                    f"{model_files.DESCRIPTION} describes {n_layers} hidden layers and "
-                    f"{n_labels} columns of labels, got only {n_saved} tensors"
-                )
-        elif n_saved != (n_own := n_models * len(self.backbone.state_dict())):
-            raise InputError(
-                f"backbone must have the {n_saved} tensors that were saved in its "
-                f"{n_models} copies, got {n_own}"
-            )
-
-    def _device(self) -> torch.device:
-        if self.device == "auto":
-            return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        try:
-            return torch.empty(0, device=self.device).device
-        except (RuntimeError, AssertionError, TypeError) as error:
-            raise InputError(
-                "device must be one that this PyTorch has, or 'auto', "
-                f"got device={self.device!r}"
-            ) from error
-
-    def _rows(self, data: _Training, device: torch.device) -> Rows:
-        """Return what the network sees; tell of targets that it cannot."""
-        self.model_.calibration = None  # of the network as it was
+    def _rows(self, data: TrainingRows[Table], device: torch.device) -> NetworkRows:
+        """Return what the network sees; count and warn of targets that it cannot."""
+        self.model_.calibration = None  # it was of the network before
         bins = self.model_.bins
         n_clipped = n_outside(data.y, bins)
-        if n_clipped and not self.n_clipped_:  # once, of a stream
-            ranges = " and ".join(
-                f"[{each.lowest:g}, {each.highest:g}]" for each in bins
-            )
-            warnings.warn(
-                f"{n_clipped} of {data.y.numel()} targets lie outside the bins "
-                f"{ranges} and are clipped for training",
-                stacklevel=3,
-            )
+        if not self.n_clipped_:  # warn once in a stream
+            warn_if_clipped(n_clipped, data.y.numel(), bins, stacklevel=3)
         self.n_clipped_ += n_clipped
-        self._tell_of_tails(data.y)
+        warn_if_in_tails(data.y, bins, stacklevel=3)
         self.n_seen_ += data.y.numel()
-        return Rows(
-            tuple(each.to(device) for each in self.model_.inputs(data.table)),
-            data.y.to(device, float64_on(device)),
-            data.weight.to(device, torch.float32),
-            None if data.censored is None else data.censored.to(device),
-        )
-
-    def _tell_of_tails(self, y: Tensor) -> None:
-        """Warn if many more targets than a tail was fitted to lie in it."""
-        for bins, column in zip(self.model_.bins, y.T, strict=True):
-            lower, upper = (column < bins.borders[1], column >= bins.borders[-2])
-            for tail, beyond in ((bins.lower_tail, lower), (bins.upper_tail, upper)):
-                n_beyond = int(beyond.sum())
-                if tail is not None and n_beyond > max(25, len(column) / 2):
-                    warnings.warn(
-                        f"{n_beyond} of {len(column)} targets lie in a tail of the "
-                        "bins, where none is told from another; without tails, bins "
-                        "would grow",
-                        stacklevel=4,
-                    )
-
-    def _held_out(
-        self, n: int, device: torch.device, generators: Generators
-    ) -> Tensor:  # (M, n), bool
-        """Return which rows each model is judged on: parts of one shuffle in turn."""
-        held_out = torch.zeros(self.model_.network.n_models, n, dtype=torch.bool)
-        n_judges = round(self.validation_fraction * n)
-        if self.early_stopping and FEWEST_JUDGES <= n_judges < n:
-            order = torch.randperm(n, generator=generators.cpu)
-            for i, row in enumerate(held_out):
-                row[order[(i * n_judges + torch.arange(n_judges)) % n]] = True
-        return held_out.to(device)
-
-    def _settings(self, n: int, n_epochs: int | None = None) -> Settings:
-        batch_size = self.batch_size
-        if batch_size == "auto":
-            # Thirty-two steps an epoch or more, as far as batches stay sensible.
-            batch_size = min(256, max(16, 2 ** int(math.log2(max(1, n // 32)))))
-        return Settings(
-            n_epochs=n_epochs or int(self.max_iter),
-            batch_size=int(batch_size),
-            learning_rate=self.learning_rate_init,
-            weight_decay=self.weight_decay,
-            patience=self.n_iter_no_change,
-        )
+        return data.with_inputs(self.model_.inputs(data.inputs), device)
 
     def _train(
         self,
-        rows: Rows,
+        rows: NetworkRows,
         held_out: Tensor,
         settings: Settings,
         generators: Generators,
         optimizer: torch.optim.Optimizer | None = None,
     ) -> list[Epoch]:
-        objective = self.model_.objective
-        history = train(
-            self.model_.network,
+        history = train_model(
+            self.model_,
             rows,
             held_out,
-            Measure(objective.loss, objective.error),
             settings,
+            generators,
             optimizer=optimizer,
             on_epoch=self._report,
-            generators=generators,
         )
         if not math.isfinite(history[-1].loss):
-            self._optimizers = []  # their averages are no numbers either
+            self._optimizers = []  # their averages are not finite either
             warnings.warn(
-                f"the loss of epoch {len(history)} is no number, so the weights before "
-                "it were kept; a lower learning_rate_init may help, got "
+                f"The loss became NaN or infinite in epoch {len(history)}; the "
+                "previous weights were kept. Try a lower learning_rate_init, got "
                 f"learning_rate_init={self.learning_rate_init}",
                 ConvergenceWarning,
                 stacklevel=3,
             )
         return history
-
-    def _sharpens(self) -> bool:
-        return (
-            self.final_sigma_in_bins is not None
-            and self.target == "gaussian"
-            and self.loss in ON_TARGETS
-        )
-
-    def _train_sharp(
-        self,
-        rows: Rows,
-        held_out: Tensor,
-        settings: Settings,
-        generators: Generators,
-        optimizer: torch.optim.Optimizer | None = None,
-    ) -> None:
-        """Fit the second readout to sharper targets, on the frozen body."""
-        model = self.model_
-        sharp = model.begin_sharp(generators.cpu)
-        objective = objective_of(
-            self.loss,
-            model.bins,
-            model.objective.center,
-            model.objective.scale,
-            NamedTarget("gaussian", float(self.final_sigma_in_bins or 0)),
-        )
-        model.network.body.requires_grad_(False)
-        try:
-            train(
-                sharp,
-                rows,
-                held_out,
-                Measure(objective.loss, objective.error),
-                settings,
-                optimizer=optimizer or optimizer_of(sharp.readout, settings),
-                generators=generators,
-            )
-        finally:
-            model.network.body.requires_grad_(True)
 
     def _report(self, epoch: Epoch) -> None:
         if self.verbose:
@@ -1356,85 +1002,35 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
 
     def _keep(self, history: list[Epoch], *, append: bool = False) -> None:
         names = ("loss", "validation_loss", "validation_error", "elapsed_s")
-        found = {name: [getattr(epoch, name) for epoch in history] for name in names}
+        lists = {name: [getattr(epoch, name) for epoch in history] for name in names}
         if append:
-            found = {name: self.history_[name] + found[name] for name in names}
-        self._keep_history(found)
+            lists = {name: self.history_[name] + lists[name] for name in names}
+        self._keep_history(lists)
 
     def _keep_history(self, history: dict[str, list[Any]]) -> None:
         self.history_ = history
         self.n_iter_ = len(history["loss"])
 
-    def _reading(
-        self, X: Any, reading: Callable[[Histogram, int], Tensor]
+    def _read(
+        self, X: Any, reading: Callable[[Predictions], NDArray[np.float64]]
     ) -> NDArray[np.float64]:
-        """Return a reading of each distribution, see `Model.read`."""
-        table = self._table(X)
-        return self._shaped(self.model_.read(table, reading))
-
-    def _shaped(self, values: Tensor) -> NDArray[np.float64]:
-        """Return an array, without the dimension of targets if y had none."""
-        return (values[:, 0] if self.model_.is_flat else values).numpy()
-
-    def _options(self) -> dict[str, Any]:
-        """Return the constructor's options that are no code, for JSON."""
-        # What the network was built by, though it may have been set otherwise since.
-        options = self.get_params(deep=False) | self._structure
-        for name in ("backbone", "callback", "bins", "device"):
-            del options[name]
-        if callable(options["target"]):
-            raise InputError(
-                "save needs a target with a name; a callable one is code, which is "
-                f"not saved, got target={options['target']!r}"
-            )
-        sizes = _sizes(options["hidden_layer_sizes"])
-        options["hidden_layer_sizes"] = [int(size) for size in sizes]
-        if not isinstance(options["tails"], str):
-            options["tails"] = list(options["tails"])
-        if options["y_range"] is not None:
-            options["y_range"] = np.asarray(options["y_range"], dtype=float).tolist()
-        is_seed = isinstance(self.random_state, int | np.integer)
-        options["random_state"] = int(self.random_state) if is_seed else None  # type: ignore[arg-type]
-        return {
-            name: value.item() if isinstance(value, np.generic) else value
-            for name, value in options.items()
-        }
+        """Return a reading of the predictions of all rows, some rows at a time."""
+        return np.concatenate([reading(part) for part in self.predict_in_chunks(X)])
 
     @classmethod
     def _with_options(cls, options: dict[str, Any], device: str) -> HistogramRegressor:
         """Return a regressor with options read from JSON, checked as in `fit`."""
-        # JSON has lists alone.
-        given: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in options.items()
-        }
-        regressor = cls(**given, device=device)
-        regressor._check_parameters()
+        regressor = cls(**options_from_json(options), device=device)
+        check_options(regressor)
         return regressor
 
 
-class _Training(NamedTuple):
-    """What to learn from."""
-
-    table: Table
-    kinds: tuple[str, ...]
-    y: Tensor  # (n, m)
-    weight: Tensor  # (n,)
-    censored: Tensor | None  # (n, m), bool
-    is_flat: bool
-
-
-def _sizes(given: Any) -> tuple[int, ...]:
-    """Return sizes of layers as a tuple; one number is one layer."""
-    return tuple(given) if np.iterable(given) else (given,)
-
-
-_BACKBONES = threading.RLock()  # held by who draws from torch's own generators
+_GLOBAL_GENERATORS = threading.RLock()  # held while they are seeded for a backbone
 
 
 @contextmanager
 def _input_errors() -> Iterator[None]:
-    """Let what scikit-learn's checks say of X, y and weights be an `InputError`."""
+    """Raise the errors of scikit-learn's checks of X, y and weights as `InputError`."""
     try:
         yield
     except ValueError as error:
@@ -1443,6 +1039,6 @@ def _input_errors() -> Iterator[None]:
 
 @contextmanager
 def _plain_torch(device: torch.device) -> Iterator[None]:
-    """Work as if the caller had entered no inference mode, no_grad or autocast."""
+    """Undo inference mode, no_grad and autocast of the caller."""
     with torch.inference_mode(False), torch.enable_grad(), without_autocast(device):
         yield

@@ -1,4 +1,8 @@
-"""Training: the one loop of the library. It reports by callback and prints nothing."""
+"""Training: the loop behind `HistogramRegressor`.
+
+It reports to a callback and prints nothing. The networks of the study are trained by
+loops of their own, in `histreg.study`, which follow the paper's protocols.
+"""
 
 from __future__ import annotations
 
@@ -12,33 +16,9 @@ import torch
 from torch import Tensor, nn
 
 from histreg.tabular.networks import Stack
+from histreg.tabular.training_rows import TrainingRows, batch_of
 
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Rows in memory, all on one device."""
-
-    inputs: tuple[Tensor, ...]  # each (n, ...)
-    y: Tensor  # (n, ...)
-    weight: Tensor  # (n,)
-    censored: Tensor | None = None  # as y, bool: where it is a lower bound
-
-    @property
-    def targets(self) -> tuple[Tensor, ...]:
-        """What outputs are measured against: y, and where it is a bound, if it is."""
-        return (self.y,) if self.censored is None else (self.y, self.censored)
-
-    def __len__(self) -> int:
-        return len(self.y)
-
-    def at(self, index: Tensor) -> Rows:
-        """Return these rows; ``index_select`` is faster than brackets."""
-        return Rows(
-            tuple(each.index_select(0, index) for each in self.inputs),
-            self.y.index_select(0, index),
-            self.weight.index_select(0, index),
-            None if self.censored is None else self.censored.index_select(0, index),
-        )
+BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm)
 
 
 @dataclass(frozen=True)
@@ -48,19 +28,19 @@ class Settings:
     Parameters
     ----------
     n_epochs : int
-        At most.
+        The maximum.
     batch_size : int
     learning_rate : float
         Of AdamW.
     weight_decay : float
         Decoupled, of AdamW.
     averaging : float
-        Decay of the running average of the weights per step, which is what is
-        evaluated and kept; 0 keeps the weights themselves.
+        Decay per step of the running average of the weights. The average is evaluated
+        and kept; 0 keeps the weights themselves.
     patience : int
-        Epochs without a better validation loss after which to stop.
-    fewest_steps : int
-        An epoch of fewer steps goes over the rows several times, as often as fits.
+        Stop after this many epochs without a better validation loss.
+    min_steps : int
+        An epoch with fewer steps goes over the rows several times, as often as fits.
     """
 
     n_epochs: int = 200
@@ -69,15 +49,15 @@ class Settings:
     weight_decay: float = 1e-2
     averaging: float = 0.995
     patience: int = 20
-    fewest_steps: int = 8
+    min_steps: int = 8
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """What is known after an epoch."""
+    """The state of training after an epoch."""
 
     number: int  # from 1
-    n_epochs: int  # at most
+    n_epochs: int  # the maximum
     loss: float
     validation_loss: float | None
     validation_error: float | None
@@ -86,14 +66,14 @@ class Epoch:
 
 
 class Generators(NamedTuple):
-    """Where training draws from; None is torch's own generator."""
+    """Generators of random numbers; None stands for torch's global generator."""
 
-    cpu: torch.Generator | None = None  # order of the rows
-    on_device: torch.Generator | None = None  # dropout, where the network is
+    cpu: torch.Generator | None = None  # for the order of the rows
+    on_device: torch.Generator | None = None  # for dropout, on the network's device
 
     @classmethod
     def seeded(cls, seed: int, device: torch.device) -> Generators:
-        """Return new ones; on the CPU both are the same."""
+        """Return new generators; on the CPU both are the same."""
         cpu = torch.Generator().manual_seed(seed)
         if device.type == "cpu":
             return cls(cpu, cpu)
@@ -101,15 +81,15 @@ class Generators(NamedTuple):
 
 
 class Measure(NamedTuple):
-    """What a network is measured by, per model and sample."""
+    """The loss and the reported error of a network, per model and sample."""
 
-    loss: Callable[..., Tensor]  # outputs (M, n, ...), *Rows.targets -> (M, n)
-    error: Callable[..., Tensor]  # the same, to be reported
+    loss: Callable[..., Tensor]  # outputs (M, n, ...), *TrainingRows.targets -> (M, n)
+    error: Callable[..., Tensor]  # the same signature
 
 
 def train(
     network: Stack,
-    rows: Rows,
+    rows: TrainingRows[tuple[Tensor, ...]],
     held_out: Tensor,
     measure: Measure,
     settings: Settings,
@@ -120,25 +100,25 @@ def train(
 ) -> list[Epoch]:
     """Train a stack of M networks, and leave each at its best weights.
 
-    Each model is trained on the rows it does not hold out and judged on those it does.
-    All see the same batches, so one step serves the stack; their gradients do not mix.
-    Without held-out rows the last weights stay. An epoch whose loss is no number is the
-    last one, and its weights are not kept. If ``on_epoch`` raises, the network is left
-    at the best weights so far.
+    Each model is trained on the rows it does not hold out, and validated on those it
+    does. All models see the same batches, so that one step trains the whole stack;
+    their gradients do not mix. Without held-out rows the last weights are kept. If the
+    loss becomes NaN or infinite, training stops and the weights of that epoch are
+    discarded. If ``on_epoch`` raises, the network is left at the best weights so far.
 
     Parameters
     ----------
     network : Stack
         Of M models; called with ``*rows.inputs``.
-    rows : Rows
+    rows : TrainingRows
     held_out : Tensor of shape (M, n), bool
     measure : Measure
     settings : Settings
     optimizer : Optimizer, optional
-        One to go on with, see `optimizer_of`; it tells what is trained.
+        To continue with, see `optimizer_of`; its parameters are what is trained.
     on_epoch : callable, optional
     generators : Generators, optional
-        Torch's own if not given.
+        Torch's global ones by default.
 
     Returns
     -------
@@ -150,21 +130,21 @@ def train(
     trained = [each for group in optimizer.param_groups for each in group["params"]]
     averages = _Averages(trained, settings.averaging)
     best = _Best(network)
-    learns = torch.nonzero((~held_out).any(dim=0)).flatten()
-    judges = torch.nonzero(held_out.any(dim=0)).flatten()
+    training = torch.nonzero((~held_out).any(dim=0)).flatten()
+    validating = torch.nonzero(held_out.any(dim=0)).flatten()
     history: list[Epoch] = []
     try:
         for number in range(1, settings.n_epochs + 1):
             _train_mode(network)
             losses = []
-            for index in _batches(learns, settings, generators.cpu):
-                batch = rows.at(index)
-                learning = ~held_out[:, index]  # (M, b)
+            for index in _batches(training, settings, generators.cpu):
+                batch = batch_of(rows, index)
+                is_training = ~held_out[:, index]  # (M, b)
                 outputs = network(*batch.inputs, generator=generators.on_device)
                 each = measure.loss(outputs, *batch.targets)  # (M, b)
-                # Over the rows of the batch, not over their weights: a heavy row
-                # counts the same whatever company it is in.
-                mean = _weighted_mean(each * batch.weight, learning)  # (M,)
+                # Divided by the number of rows, not by the sum of weights, so that a
+                # row counts the same whichever rows share its batch.
+                mean = _weighted_mean(each * batch.weight, is_training)  # (M,)
                 optimizer.zero_grad()
                 mean.sum().backward()
                 optimizer.step()
@@ -175,8 +155,10 @@ def train(
             validation, is_best = None, False
             if math.isfinite(loss):
                 with averages.in_place():
-                    if len(judges):
-                        validation = _judged(network, rows, held_out, judges, measure)
+                    if len(validating):
+                        validation = _validated(
+                            network, rows, held_out, validating, measure
+                        )
                     is_best = best.update(number, validation)
             history.append(
                 Epoch(
@@ -192,8 +174,8 @@ def train(
             if on_epoch is not None:
                 on_epoch(history[-1])
             if not math.isfinite(loss):
-                break  # no epoch makes numbers of it again
-            if number - best.epoch.min() >= settings.patience and len(judges):
+                break  # later epochs would not be finite either
+            if number - best.epoch.min() >= settings.patience and len(validating):
                 break
     finally:
         best.restore()
@@ -206,22 +188,22 @@ def _batches(
 ) -> Iterator[Tensor]:
     """Yield the row numbers of each step of an epoch."""
     steps_a_pass = -(-len(rows) // settings.batch_size)
-    for _ in range(max(1, settings.fewest_steps // max(1, steps_a_pass))):
+    for _ in range(max(1, settings.min_steps // max(1, steps_a_pass))):
         order = torch.randperm(len(rows), generator=generator)
         shuffled = rows[order.to(rows.device)]
         batches = list(shuffled.split(settings.batch_size))
         if len(batches) > 1 and len(batches[-1]) == 1:
-            # One row has no statistics, should the network take those of a batch.
+            # Batch normalisation has no statistics of one row.
             batches[-2:] = [torch.cat(batches[-2:])]
         yield from batches
 
 
 def _train_mode(network: Stack) -> None:
-    """Put a network into training, but leave the statistics of frozen parts alone."""
+    """Set a network to training mode, except batch normalisation of frozen parts."""
     network.train()
     for module in network.modules():
         frozen = not any(each.requires_grad for each in module.parameters())
-        if isinstance(module, nn.modules.batchnorm._BatchNorm) and frozen:
+        if isinstance(module, BATCH_NORMS) and frozen:
             module.eval()
 
 
@@ -236,14 +218,14 @@ def optimizer_of(module: nn.Module, settings: Settings) -> torch.optim.Optimizer
 
 
 class Snapshot:
-    """A copy of all that training changes in place, to go back to.
+    """A copy of all that training changes in place, to restore it from.
 
     Parameters
     ----------
     modules : iterable of nn.Module
-        Weights and statistics.
+        For their weights and buffers.
     optimizers : iterable of Optimizers
-        Their moments.
+        For their moments.
     """
 
     def __init__(
@@ -269,7 +251,7 @@ class Snapshot:
 
 
 class _Averages:
-    """Running averages of parameters, which may take their place for a while."""
+    """Running averages of parameters; a context puts them in place of these."""
 
     def __init__(self, parameters: Sequence[nn.Parameter], decay: float) -> None:
         self.parameters = [p.detach() for p in parameters]
@@ -279,7 +261,7 @@ class _Averages:
 
     def update(self) -> None:
         self.n_updates += 1
-        # The first averages forget the start: the mean of all steps so far.
+        # At first the mean of all steps so far, so that the start is forgotten.
         decay = min(self.decay, 1 - 1 / self.n_updates)
         for average, parameter in zip(self.averages, self.parameters, strict=True):
             average.lerp_(parameter, 1 - decay)
@@ -310,7 +292,7 @@ class _Best:
         self.epoch = torch.zeros(network.n_models, dtype=torch.int64)
 
     def update(self, number: int, validation: Tensor | None) -> bool:
-        """Keep what is better than before; without validation, keep all."""
+        """Keep the weights of models that improved; without validation, of all."""
         loss = torch.full_like(self.loss, -math.inf)
         if validation is not None:
             loss = validation[0].to(self.loss)
@@ -331,17 +313,21 @@ def _copy(source: Sequence[Tensor], target: Sequence[Tensor]) -> None:
 
 
 @torch.no_grad()
-def _judged(
-    network: Stack, rows: Rows, held_out: Tensor, judges: Tensor, measure: Measure
+def _validated(
+    network: Stack,
+    rows: TrainingRows[tuple[Tensor, ...]],
+    held_out: Tensor,
+    validating: Tensor,
+    measure: Measure,
 ) -> Tensor:  # (2, M): loss and error
-    """Return the weighted means over the rows that each model holds out."""
+    """Return weighted means over the validation rows of each model."""
     parts = []
-    for index in judges.split(4096):
-        batch = rows.at(index)
+    for index in validating.split(4096):
+        batch = batch_of(rows, index)
         outputs = network(*batch.inputs)
         each = [of(outputs, *batch.targets).double() for of in measure]
         parts.append(torch.stack(each))
-    weight = rows.weight.index_select(0, judges) * held_out[:, judges]  # (M, j)
+    weight = rows.weight.index_select(0, validating) * held_out[:, validating]  # (M, v)
     return _weighted_mean(torch.cat(parts, dim=-1), weight)
 
 

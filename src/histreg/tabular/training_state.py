@@ -1,10 +1,10 @@
-"""Training states: what training goes on with, beside the weights.
+"""Training states: what training needs to continue, in addition to the weights.
 
 `HistogramRegressor.partial_fit` keeps optimizers and a generator of seeds from call to
-call. A model file holds them too, so that a stream that is saved and loaded goes on as
-one that is not, to the bit. In the file they are
+call. A model file holds them too, so that a stream continues after saving and loading
+as if it had not been interrupted, to the bit. In the file they are
 
-- ``described["training"]``, absent where there is nothing to go on with: under
+- ``described["training"]``, absent if there is no such state: under
   ``"optimizers"`` a list of ``{"learning_rate": float, "weight_decay": float}``, one
   for each trained part or none, and under ``"has_generator"`` a bool;
 - tensors ``optimizer.<i>.<parameter>.<slot>`` for each parameter of part i, and
@@ -29,14 +29,14 @@ N_WORDS = 624  # of a Mersenne Twister, which also has a position
 
 
 class TrainingState(NamedTuple):
-    """What training goes on with.
+    """What training needs to continue.
 
     Parameters
     ----------
     optimizers : sequence of Optimizers
-        Those of `optimizer_of`, one for each trained part, or none.
+        From `optimizer_of`, one for each trained part, or none.
     generator : RandomState, optional
-        Of seeds.
+        For seeds.
     """
 
     optimizers: Sequence[torch.optim.Optimizer] = ()
@@ -46,7 +46,7 @@ class TrainingState(NamedTuple):
 def describe(
     state: TrainingState, parts: Sequence[nn.Module]
 ) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """Return what JSON can say of a state, and its tensors; both may be empty.
+    """Return a state as JSON values and tensors; both may be empty.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def describe(
             {"learning_rate": group["lr"], "weight_decay": group["weight_decay"]}
         )
         for name, parameter in part.named_parameters():
-            # A parameter without a gradient so far has no entry: as good as zeros.
+            # A parameter without a gradient so far has no entry, which equals zeros.
             slots = optimizer.state.get(parameter, {})
             for slot in SLOTS:
                 zeros = torch.zeros(_shape(slot, parameter), dtype=parameter.dtype)
@@ -81,7 +81,7 @@ def describe(
 def expected_tensors(
     described: Mapping[str, Any], parts: Sequence[nn.Module]
 ) -> dict[str, tuple[int, ...]]:
-    """Return name and shape of every tensor that a described state must have."""
+    """Return the name and shape of every tensor of a described state."""
     training = described.get("training", {"optimizers": [], "has_generator": False})
     expected = {
         f"{OPTIMIZER}{i}.{name}.{slot}": _shape(slot, parameter)
@@ -97,7 +97,7 @@ def expected_tensors(
 def _check(
     tensors: Mapping[str, Tensor], expected: Mapping[str, tuple[int, ...]]
 ) -> None:
-    """Raise unless tensors are those of a state, with numbers that it may have."""
+    """Raise unless tensors have the names, shapes and values of a state."""
     names = [name for name in tensors if name.startswith((OPTIMIZER, GENERATOR))]
     check_names(expected, names)
     for name, shape in expected.items():
@@ -124,14 +124,14 @@ def restore(
     tensors: Mapping[str, Tensor],
     parts: Sequence[nn.Module],
 ) -> TrainingState:
-    """Return the state that was described, an empty one for models without one.
+    """Return the described state; an empty one if the model has none.
 
     Parameters
     ----------
     described, tensors
-        As of `describe`; others in them are left alone.
+        As returned by `describe`; other entries are ignored.
     parts : sequence of nn.Module
-        As in `describe`, where they are to be trained.
+        As in `describe`, on their device.
     """
     training = described.get("training")
     if training is None:
@@ -168,10 +168,10 @@ def _shape(slot: str, parameter: nn.Parameter) -> tuple[int, ...]:
 
 
 def _words_of(generator: np.random.RandomState | None) -> Tensor | None:
-    """Return the state of a generator as int64, None of one that is not to be saved.
+    """Return the state of a generator as int64, None for one that is not saved.
 
-    That is numpy's own, which belongs to everybody, and those that are no Mersenne
-    Twister, as few are.
+    Not saved are numpy's global generator, which others use too, and generators other
+    than the Mersenne Twister, which are rare.
     """
     if generator is None or generator is np.random.mtrand._rand:
         return None

@@ -6,10 +6,7 @@ import pytest
 
 from histreg.report import experiment_figures, experiment_tables
 from histreg.study.analysis.statistics import CHOICES
-from histreg.study.catalogue import (
-    EXPERIMENTS,
-    experiment,
-)
+from histreg.study.catalogue import EXPERIMENTS, FAMILIES, experiment
 
 ALL = {run.key: run for each in EXPERIMENTS.values() for run in each.runs}
 

@@ -20,7 +20,7 @@ from histreg import spacings
 from histreg.distribution import Histogram
 from histreg.errors import InputError
 from histreg.study.datasets.source import Floats
-from histreg.tabular.evaluation import normal_crps
+from histreg.tabular.scores import normal_crps
 
 if TYPE_CHECKING:
     from histreg.tabular.regressor import HistogramRegressor

@@ -1,4 +1,4 @@
-"""Scores on held-out rows, and the split that makes them."""
+"""Scores on held-out rows."""
 
 import numpy as np
 import pytest
@@ -7,14 +7,12 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from histreg import HistogramRegressor, metrics
-from histreg.tabular.evaluation import (
+from histreg.tabular.scores import (
     censored_scores_of,
     check_orderable,
     normal_crps,
-    parts_of,
     scores_of,
     scores_of_point,
-    shown_number,
 )
 
 
@@ -44,7 +42,7 @@ def test_the_scores_of_a_model_are_those_of_its_predictions():
     X = rng.normal(size=(100, 2))
     y = X[:, 0]
     model = HistogramRegressor((8,), max_iter=3, random_state=0).fit(X, y)
-    scores = scores_of(model, X, y)
+    scores = scores_of(model.predict_all(X), y)
     assert scores.mae == pytest.approx(np.abs(model.predict(X) - y).mean())
     median = model.predict_quantiles(X, [0.5])[:, 0]
     assert scores.mae_of_median == pytest.approx(np.abs(median - y).mean())
@@ -54,7 +52,7 @@ def test_the_scores_of_a_model_are_those_of_its_predictions():
     assert scores.crps < scores.mae
     with pytest.raises(ValueError, match="one target can be scored, got 2"):
         both = np.stack([y, y], axis=1)
-        scores_of(model.fit(X, both), X, both[:, 0])
+        scores_of(model.fit(X, both).predict_all(X), both[:, 0])
 
 
 def test_censored_rows_are_scored_up_to_the_time_that_a_fifth_exceed():
@@ -63,7 +61,7 @@ def test_censored_rows_are_scored_up_to_the_time_that_a_fifth_exceed():
     y, censored = life.clip(max=1.0), life > 1
     model = HistogramRegressor((8,), max_iter=3, random_state=0)
     model.fit(X, y, censored=censored)
-    scores = censored_scores_of(model, X, y, censored)
+    scores = censored_scores_of(model.predict_all(X), y, censored)
     assert scores.horizon == np.quantile(y, 0.8)
     assert scores.concordance == metrics.concordance(model.predict(X), y, censored)
     expected = metrics.censored_crps(
@@ -76,29 +74,3 @@ def test_rows_whose_order_is_not_known_cannot_be_scored():
     check_orderable(np.array([1.0, 2.0]), np.array([False, True]))
     with pytest.raises(ValueError, match="two y whose order is known"):
         check_orderable(np.array([1.0, 2.0]), np.array([True, False]))
-
-
-def test_parts_are_disjoint_and_complete():
-    parts = parts_of(101, test=0.2, calibration=0.1, order=None, seed=0)
-    each = (parts.learn, parts.calibrate, parts.test)
-    assert [len(part) for part in each] == [71, 10, 20]
-    assert sorted(np.concatenate(each)) == list(range(101))
-    again = parts_of(101, test=0.2, calibration=0.1, order=None, seed=0)
-    assert np.array_equal(parts.test, again.test)
-
-
-def test_in_an_order_the_last_rows_are_the_test():
-    order = np.arange(10)[::-1]
-    parts = parts_of(10, test=0.3, calibration=0.2, order=order, seed=0)
-    assert parts.test.tolist() == [2, 1, 0] and parts.calibrate.tolist() == [4, 3]
-
-
-@pytest.mark.parametrize("test, calibration", [(0.6, 0.5), (1.0, 0.0), (-0.1, 0.1)])
-def test_fractions_that_leave_nothing_are_refused(test, calibration):
-    with pytest.raises(ValueError, match="add up to less than 1"):
-        parts_of(10, test=test, calibration=calibration, order=None, seed=0)
-
-
-def test_numbers_are_shown_as_people_write_them():
-    shown = {0.123456: "0.1235", 12345.6: "12,346", -2500.0: "-2,500", 1e12: "1e+12"}
-    assert {value: shown_number(value) for value in shown} == shown

@@ -1,0 +1,264 @@
+"""Fitting: the model that options describe, and the steps of its training.
+
+Functions take the `HistogramRegressor` for its options; none changes it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from histreg.bins import Bins
+from histreg.errors import InputError
+from histreg.tabular import model_files, model_schema
+from histreg.tabular.columns import LabelCodes, NumberScaling, Table
+from histreg.tabular.model import Model
+from histreg.tabular.networks import CopiedBody, Stack, TabularBody
+from histreg.tabular.objectives import (
+    NamedTarget,
+    Objective,
+    TargetProbs,
+    center_and_scale,
+    objective_of,
+)
+from histreg.tabular.options import layer_sizes
+from histreg.tabular.target_bins import bins_for
+from histreg.tabular.training import (
+    Epoch,
+    Generators,
+    Measure,
+    Settings,
+    optimizer_of,
+    train,
+)
+from histreg.tabular.training_rows import TrainingRows
+
+if TYPE_CHECKING:
+    from histreg.tabular.regressor import HistogramRegressor
+
+NetworkRows = TrainingRows[tuple[Tensor, ...]]
+
+MAX_EMBEDDED_COLUMNS = 128  # for embedding_width="auto", see docs/regressor.md
+MIN_VALIDATION_ROWS = 5  # fewer say nothing about an epoch
+SHARPENING_EPOCHS, SHARPENING_PATIENCE = 20, 4
+SHARPENED_LOSSES = ("brier", "histogram")  # those that compare with a smoothed target
+
+
+def new_model(
+    options: HistogramRegressor,
+    rows: TrainingRows[Table],
+    generators: Generators,
+    *,
+    is_flat: bool,
+) -> Model:
+    """Return a model with the columns and bins of these rows and first weights."""
+    table = rows.inputs
+    bins = bins_for(options, rows.y)
+    scaling, codes = NumberScaling.of(table.numbers), LabelCodes.of(table.labels)
+    objective = objective_for(options, bins, *center_and_scale(rows.y))
+    network = Stack(
+        body_for(options, scaling, codes, generators.cpu),
+        len(bins),
+        objective.n_outputs,
+        generator=generators.cpu,
+    )
+    return Model(table.kinds, scaling, codes, objective, network, is_flat)
+
+
+def objective_for(
+    options: HistogramRegressor,
+    bins: Sequence[Bins],
+    center: Tensor,
+    scale: Tensor,
+    sigma_in_bins: float | None = None,
+) -> Objective:
+    """Return the objective of the loss; ``sigma_in_bins`` is that of the options."""
+    target: TargetProbs
+    if callable(options.target):
+        target = options.target
+    else:
+        target = NamedTarget(options.target, sigma_in_bins or options.sigma_in_bins)
+    return objective_of(options.loss, bins, center, scale, target)
+
+
+def body_for(
+    options: HistogramRegressor,
+    scaling: NumberScaling,
+    codes: LabelCodes,
+    generator: torch.Generator | None,
+) -> TabularBody | CopiedBody:
+    """Return a body with first weights, or copies of the backbone."""
+    shape = (int(options.n_estimators), scaling.n_outputs, codes.n_codes)
+    if options.backbone is not None:
+        return CopiedBody(options.backbone, *shape)
+    width = options.embedding_width
+    if width == "auto":
+        width = 8 if scaling.n_outputs <= MAX_EMBEDDED_COLUMNS else 0
+    sizes = layer_sizes(options.hidden_layer_sizes)
+    return TabularBody(
+        *shape,
+        hidden_layer_sizes=[int(size) for size in sizes],
+        activation=options.activation,
+        dropout=options.dropout,
+        embedding_width=int(width),
+        generator=generator,
+    )
+
+
+def empty_body_for(
+    options: HistogramRegressor, scaling: NumberScaling, codes: LabelCodes
+) -> TabularBody | CopiedBody:
+    """Return a body to load weights into: on the meta device, or the backbone."""
+    if options.backbone is not None:
+        return body_for(options, scaling, codes, None)
+    with torch.device("meta"):
+        return body_for(options, scaling, codes, None)
+
+
+def check_size(
+    options: HistogramRegressor,
+    labels: Sequence[Sequence[str]],
+    tensors: dict[str, Tensor],
+) -> None:
+    """Raise if the described network has more parts than a file has tensors.
+
+    The time to build it is thereby bounded by the size of the file.
+    """
+    readout = tensors.get(f"{model_schema.READOUT}weight")
+    n_models = len(readout) if readout is not None and readout.ndim else 0
+    if n_models != options.n_estimators:
+        raise InputError(
+            f"'{model_schema.READOUT}weight' must hold n_estimators="
+            f"{options.n_estimators} networks, got {n_models}"
+        )
+    n_saved = sum(name.startswith(model_schema.BODY) for name in tensors)
+    if options.backbone is None:
+        n_layers, n_labels = len(layer_sizes(options.hidden_layer_sizes)), len(labels)
+        if n_layers + n_labels > n_saved:
+            raise InputError(
+                f"{model_files.DESCRIPTION} describes {n_layers} hidden layers and "
+                f"{n_labels} columns of labels, got only {n_saved} tensors"
+            )
+    elif n_saved != (n_own := n_models * len(options.backbone.state_dict())):
+        raise InputError(
+            f"backbone must have the {n_saved} tensors that were saved in its "
+            f"{n_models} copies, got {n_own}"
+        )
+
+
+def held_out_rows(
+    options: HistogramRegressor,
+    n_models: int,
+    n: int,
+    device: torch.device,
+    generator: torch.Generator | None,
+) -> Tensor:  # (M, n), bool
+    """Return the validation rows of each model: consecutive parts of one shuffle.
+
+    There are none without early stopping, or where they would be fewer than
+    `MIN_VALIDATION_ROWS`.
+    """
+    held_out = torch.zeros(n_models, n, dtype=torch.bool)
+    n_held_out = round(options.validation_fraction * n)
+    if options.early_stopping and MIN_VALIDATION_ROWS <= n_held_out < n:
+        order = torch.randperm(n, generator=generator)
+        for i, row in enumerate(held_out):
+            row[order[(i * n_held_out + torch.arange(n_held_out)) % n]] = True
+    return held_out.to(device)
+
+
+def settings_for(
+    options: HistogramRegressor, n: int, n_epochs: int | None = None
+) -> Settings:
+    """Return the settings of training on n rows."""
+    batch_size = options.batch_size
+    if batch_size == "auto":
+        # At least 32 steps an epoch, as far as batches stay sensible.
+        batch_size = min(256, max(16, 2 ** int(math.log2(max(1, n // 32)))))
+    return Settings(
+        n_epochs=n_epochs or int(options.max_iter),
+        batch_size=int(batch_size),
+        learning_rate=options.learning_rate_init,
+        weight_decay=options.weight_decay,
+        patience=options.n_iter_no_change,
+    )
+
+
+def train_model(
+    model: Model,
+    rows: NetworkRows,
+    held_out: Tensor,
+    settings: Settings,
+    generators: Generators,
+    *,
+    optimizer: torch.optim.Optimizer | None = None,
+    on_epoch: Callable[[Epoch], None] | None = None,
+) -> list[Epoch]:
+    """Train the network, and return its epochs."""
+    return train(
+        model.network,
+        rows,
+        held_out,
+        Measure(model.objective.loss, model.objective.error),
+        settings,
+        optimizer=optimizer,
+        on_epoch=on_epoch,
+        generators=generators,
+    )
+
+
+def sharpens(options: HistogramRegressor) -> bool:
+    """Whether a second readout is fitted to sharper targets."""
+    return (
+        options.final_sigma_in_bins is not None
+        and options.target == "gaussian"
+        and options.loss in SHARPENED_LOSSES
+    )
+
+
+def sharpening_settings(settings: Settings) -> Settings:
+    """Return the settings of the second readout: fewer epochs, less patience."""
+    return replace(
+        settings,
+        n_epochs=min(SHARPENING_EPOCHS, settings.n_epochs),
+        patience=min(SHARPENING_PATIENCE, settings.patience),
+    )
+
+
+def train_sharp(
+    options: HistogramRegressor,
+    model: Model,
+    rows: NetworkRows,
+    held_out: Tensor,
+    settings: Settings,
+    generators: Generators,
+    *,
+    optimizer: torch.optim.Optimizer | None = None,
+) -> None:
+    """Fit the second readout to sharper targets, with the body frozen."""
+    sharp = model.begin_sharp(generators.cpu)
+    objective = objective_for(
+        options,
+        model.bins,
+        model.objective.center,
+        model.objective.scale,
+        options.final_sigma_in_bins,
+    )
+    model.network.body.requires_grad_(False)
+    try:
+        train(
+            sharp,
+            rows,
+            held_out,
+            Measure(objective.loss, objective.error),
+            settings,
+            optimizer=optimizer or optimizer_of(sharp.readout, settings),
+            generators=generators,
+        )
+    finally:
+        model.network.body.requires_grad_(True)

@@ -1,0 +1,220 @@
+"""Predictions: all that a model predicts for some rows, from one run of its network."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from numbers import Real
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from histreg.distribution import Histogram
+from histreg.errors import InputError
+from histreg.tabular import conformal
+from histreg.tabular.conformal import Calibration
+from histreg.tabular.objectives import Objective, OnHistogram
+
+Array = NDArray[np.float64]
+
+
+class Predictions:
+    """The predictions of a model for n rows.
+
+    Every property and method reads the same network outputs; nothing is computed
+    before it is asked for. Arrays have shape (n,) if the model was fitted on y of shape
+    (n,), and (n, m) if y had m columns. Everything but the mean needs a loss that
+    predicts a distribution.
+
+    Parameters
+    ----------
+    means : callable
+        () -> Tensor of shape (n, m), float64.
+    distributions : callable
+        () -> tuple of m Histograms of batch shape (n,), float64 on the CPU.
+    calibration : Calibration, optional
+        For the intervals.
+    is_flat : bool
+        Whether y had shape (n,).
+    """
+
+    def __init__(
+        self,
+        means: Callable[[], Tensor],
+        distributions: Callable[[], tuple[Histogram, ...]],
+        calibration: Calibration | None = None,
+        *,
+        is_flat: bool,
+    ) -> None:
+        self._means = cache(means)
+        self._distributions = cache(distributions)
+        self._calibration = calibration
+        self._is_flat = is_flat
+
+    @classmethod
+    def of(
+        cls,
+        outputs: Tensor,
+        objective: Objective,
+        calibration: Calibration | None = None,
+        *,
+        is_flat: bool,
+    ) -> Predictions:
+        """Return the predictions of network outputs, (M, n, m, o) on the CPU."""
+
+        @cache
+        def distributions() -> tuple[Histogram, ...]:
+            return tuple(
+                objective.distribution(outputs, i) for i in range(outputs.shape[2])
+            )
+
+        def means() -> Tensor:
+            if isinstance(objective, OnHistogram):  # do not normalise a second time
+                return torch.stack([d.mean for d in distributions()], dim=-1)
+            return objective.mean(outputs)
+
+        return cls(means, distributions, calibration, is_flat=is_flat)
+
+    @classmethod
+    def concatenated(cls, parts: Iterable[Predictions]) -> Predictions:
+        """Return the predictions of several groups of rows as one.
+
+        The parts are read one after the other; of each only its mean and its
+        distributions are kept.
+        """
+        means, distributions = [], []
+        for part in parts:
+            means.append(part._means())
+            distributions.append(part.distributions)
+        joined = tuple(map(Histogram.concatenated, zip(*distributions, strict=True)))
+        return cls(
+            lambda: torch.cat(means),
+            lambda: joined,
+            part._calibration,
+            is_flat=part._is_flat,
+        )
+
+    @property
+    def distributions(self) -> tuple[Histogram, ...]:
+        """The distributions of each of the m targets, of batch shape (n,)."""
+        return self._distributions()
+
+    @property
+    def distribution(self) -> Histogram | tuple[Histogram, ...]:
+        """The distributions of the rows, or a tuple of m of them for y (n, m)."""
+        return self.distributions[0] if self._is_flat else self.distributions
+
+    @property
+    def mean(self) -> Array:  # (n,) or (n, m)
+        """The means."""
+        return self._shaped(self._means())
+
+    @property
+    def median(self) -> Array:  # (n,) or (n, m)
+        """The medians."""
+        return self._read(lambda d, _: d.median)
+
+    @property
+    def mode(self) -> Array:  # (n,) or (n, m)
+        """The centers of the bins of highest density."""
+        return self._read(lambda d, _: d.mode)
+
+    @property
+    def variance(self) -> Array:  # (n,) or (n, m)
+        """The variances."""
+        return self._read(lambda d, _: d.variance)
+
+    def quantiles(self, alpha: float | Sequence[float]) -> Array:
+        """Return quantiles.
+
+        Parameters
+        ----------
+        alpha : float or sequence of q floats in [0, 1]
+
+        Returns
+        -------
+        ndarray of shape (n, q), or (n, m, q); (n,) or (n, m) for one float
+        """
+        levels = checked_levels(alpha)
+        quantiles = self._read(lambda d, _: d.quantiles(levels).movedim(0, -1))
+        return quantiles[..., 0] if isinstance(alpha, Real) else quantiles
+
+    def interval(self, coverage: float, method: str = "central") -> tuple[Array, Array]:
+        """Return intervals, calibrated ones if the model is calibrated.
+
+        Parameters
+        ----------
+        coverage : float in (0, 1)
+        method : {"central", "shortest"}
+
+        Returns
+        -------
+        lower, upper : ndarrays of shape (n,) or (n, m)
+        """
+        if self._calibration is None:
+            ends = self._read(
+                lambda d, _: torch.stack(d.interval(coverage, method), dim=-1)
+            )
+        else:
+            growths = self._calibration.growths(coverage, method)
+            ends = self._read(
+                lambda d, i: torch.stack(
+                    conformal.interval(d, coverage, method, growths[i]), dim=-1
+                )
+            )
+        return ends[..., 0], ends[..., 1]
+
+    def prob_above(self, threshold: float | Sequence[float]) -> Array:
+        """Return P(y > threshold).
+
+        Parameters
+        ----------
+        threshold : float, or one per target
+
+        Returns
+        -------
+        ndarray of shape (n,) or (n, m)
+        """
+        limits = checked_thresholds(threshold, len(self.distributions))
+        return self._read(lambda d, i: d.prob(limits[i], math.inf))
+
+    def sample(self, n_samples: int, generator: torch.Generator) -> Array:
+        """Return draws, (n, n_samples) or (n, m, n_samples)."""
+        return self._read(
+            lambda d, _: d.sample((n_samples,), generator=generator).movedim(0, -1)
+        )
+
+    def _read(self, reading: Callable[[Histogram, int], Tensor]) -> Array:
+        """Return what ``reading`` returns, (n, ...), for each target and its number."""
+        values = [reading(d, i) for i, d in enumerate(self.distributions)]
+        return self._shaped(torch.stack(values, dim=1))
+
+    def _shaped(self, values: Tensor) -> Array:
+        """Return (n, m, ...) as an array, without m if y had shape (n,)."""
+        return (values[:, 0] if self._is_flat else values).numpy()
+
+
+def checked_levels(alpha: float | Sequence[float]) -> list[float]:
+    """Return the levels of quantiles; raise unless they lie in [0, 1]."""
+    levels = np.atleast_1d(np.asarray(alpha, dtype=np.float64))
+    if levels.ndim != 1 or not ((levels >= 0) & (levels <= 1)).all():
+        raise InputError(f"alpha must hold levels in [0, 1], got {alpha=}")
+    return levels.tolist()
+
+
+def checked_thresholds(
+    threshold: float | Sequence[float], n_targets: int
+) -> list[float]:
+    """Return one threshold per target; raise on another number of them, or on NaN."""
+    limits = np.atleast_1d(np.asarray(threshold, dtype=np.float64))
+    if limits.shape not in ((1,), (n_targets,)):
+        raise InputError(
+            "threshold must be one number, or one for each of the "
+            f"{n_targets} targets, got shape {limits.shape}"
+        )
+    if np.isnan(limits).any():
+        raise InputError(f"threshold must not be NaN, got {threshold=}")
+    return np.broadcast_to(limits, (n_targets,)).tolist()

@@ -1,0 +1,26 @@
+"""A small model, and tables for it."""
+
+import numpy as np
+import pandas as pd
+
+SMALL = {"hidden_layer_sizes": (16,), "max_iter": 8, "random_state": 0}
+
+
+def data(n=200, seed=0):
+    """Return y = 10 sin(2 x_0) + x_1 with normal noise of standard deviation 0.5."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, size=(n, 3))
+    return X, 10 * np.sin(2 * X[:, 0]) + X[:, 1] + 0.5 * rng.normal(size=n)
+
+
+def frame(n=200):
+    """Return a table with every kind of column, and its y."""
+    X, y = data(n)
+    rng = np.random.default_rng(1)
+    kind = rng.choice(["plain", "fancy", "rare"], size=n, p=[0.6, 0.35, 0.05])
+    table = pd.DataFrame(X, columns=["a", "b", "c"])
+    table["kind"] = pd.Categorical(kind)
+    table["text"] = rng.choice(["x", "y"], size=n)
+    table.loc[::7, "b"] = np.nan
+    table.loc[::11, "text"] = None
+    return table, y + 5.0 * (kind == "fancy")

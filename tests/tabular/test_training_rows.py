@@ -1,0 +1,101 @@
+"""Training rows: copies for weights, and an order of their own."""
+
+import numpy as np
+import pytest
+import torch
+
+from histreg.tabular.columns import Table
+from histreg.tabular.training_rows import batch_of, rows_of
+
+
+def table_of(numbers, labels=None):
+    numbers = np.asarray(numbers, dtype=float)
+    if labels is None:
+        labels = np.empty((len(numbers), 0), dtype=object)
+    kinds = ("number",) * numbers.shape[1] + ("label",) * np.shape(labels)[1]
+    return Table(numbers, np.asarray(labels, dtype=object), kinds)
+
+
+def test_whole_weights_are_copies():
+    numbers = [[1.0, np.nan], [2.0, 3.0], [-0.0, 1.0]]
+    y = np.array([[5.0], [6.0], [7.0]])
+    weight = np.array([2.0, 3.0, 1.0])
+    weighted = rows_of(table_of(numbers), y, weight)
+    copies = np.repeat(np.arange(3), [2, 3, 1])[::-1]
+    copied = rows_of(table_of(np.array(numbers)[copies]), y[copies], np.ones(6))
+    for one, other in zip(weighted.inputs, copied.inputs, strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(weighted.y, copied.y)
+    assert weighted.weight.tolist() == [1.0] * 6
+
+
+@pytest.mark.parametrize("weight", [[0.5, 1.5], [1e6, 3e6], [1e308, 1e308]])
+def test_other_weights_stay_weights_of_mean_one(weight):
+    rows = rows_of(table_of([[1.0], [2.0]]), np.zeros((2, 1)), np.array(weight))
+    assert len(rows.y) == 2 and rows.weight.mean().item() == pytest.approx(1)
+    share = dict(zip(rows.inputs.numbers[:, 0], rows.weight.tolist(), strict=True))
+    assert share[2.0] / share[1.0] == pytest.approx(weight[1] / weight[0])
+
+
+def test_the_order_of_rows_does_not_matter(generator):
+    numbers = torch.randn(50, 3, generator=generator).numpy().astype(float)
+    labels = np.where(numbers[:, :1] > 0, "up", None)
+    y = numbers[:, :1] ** 2
+    order = np.random.default_rng(0).permutation(50)
+    one = rows_of(table_of(numbers, labels), y, np.ones(50))
+    other = rows_of(table_of(numbers[order], labels[order]), y[order], np.ones(50))
+    np.testing.assert_array_equal(one.inputs.numbers, other.inputs.numbers)
+    np.testing.assert_array_equal(one.inputs.labels, other.inputs.labels)
+    np.testing.assert_array_equal(one.y, other.y)
+
+
+def test_flags_of_censored_targets_are_part_of_a_row():
+    """Equal rows with different flags keep apart, in any order and as copies."""
+    numbers = np.array([[1.0], [1.0], [2.0], [1.0]])
+    y = np.array([[5.0], [5.0], [6.0], [5.0]])
+    censored = np.array([[True], [False], [True], [False]])
+    one = rows_of(table_of(numbers), y, np.ones(4), censored)
+    order = np.array([1, 2, 3, 0])
+    other = rows_of(table_of(numbers[order]), y[order], np.ones(4), censored[order])
+    kept = np.array([0, 1, 2])
+    weighted = rows_of(
+        table_of(numbers[kept]), y[kept], np.array([1.0, 2.0, 1.0]), censored[kept]
+    )
+    for rows in (other, weighted):
+        np.testing.assert_array_equal(one.inputs.numbers, rows.inputs.numbers)
+        np.testing.assert_array_equal(one.y, rows.y)
+        np.testing.assert_array_equal(one.censored, rows.censored)
+    found = zip(one.y[:, 0].tolist(), one.censored[:, 0].tolist(), strict=True)
+    assert sorted(found) == [(5.0, False), (5.0, False), (5.0, True), (6.0, True)]
+
+
+def test_without_a_censored_target_there_are_no_flags():
+    numbers = np.random.default_rng(0).normal(size=(20, 2))
+    y = numbers[:, :1]
+    plain = rows_of(table_of(numbers), y, np.ones(20))
+    none = rows_of(table_of(numbers), y, np.ones(20), np.zeros((20, 1), dtype=bool))
+    assert plain.censored is None and none.censored is None
+    np.testing.assert_array_equal(plain.y, none.y)
+
+
+def test_rows_of_no_weight_are_gone():
+    rows = rows_of(
+        table_of([[1.0], [2.0]]), np.array([[1.0], [2.0]]), np.array([0.0, 0.3])
+    )
+    assert rows.inputs.numbers.tolist() == [[2.0]] and rows.weight.tolist() == [1.0]
+
+
+def test_a_batch_on_a_device_is_some_of_the_rows():
+    numbers = np.arange(5.0)[:, None]
+    censored = numbers > 2
+    rows = rows_of(table_of(numbers), 10 * numbers, np.ones(5), censored)
+    inputs = (torch.from_numpy(rows.inputs.numbers),)
+    batch = batch_of(
+        rows.with_inputs(inputs, torch.device("cpu")), torch.tensor([3, 1])
+    )
+    assert len(batch) == 2 and batch.weight.dtype == torch.float32
+    chosen = rows.inputs.numbers[[3, 1]]
+    assert torch.equal(batch.inputs[0], torch.from_numpy(chosen))
+    y, flags = batch.targets
+    assert torch.equal(y, torch.from_numpy(10 * chosen))
+    assert torch.equal(flags, torch.from_numpy(chosen > 2))
