@@ -58,6 +58,6 @@ def test_an_agent_with_the_squared_error_differs_in_five_lines():
 
 
 @pytest.mark.slow
-def test_the_network_draws_its_picture(tmp_path):
-    assert "picture" in printed("network.py", tmp_path)
+def test_the_network_draws_its_figure(tmp_path):
+    assert "figure" in printed("network.py", tmp_path)
     assert (tmp_path / "build" / "network.png").stat().st_size > 0
