@@ -5,9 +5,9 @@
 One step is a training step of the study with 32 windows of a synthetic series: 96 time
 steps of 7 channels as input, 96 steps of forecast, forward, backward and AdamW, in
 float32 with one thread. The body is the same; the head has 96 outputs for l2 and
-96 x 100 logits for HL-Gauss. The two take turns in random order; the ratio is the median over rounds of
-the time of HL-Gauss divided by that of l2 in the same round. Times are processor times,
-so waiting for a busy core does not count.
+96 x 100 logits for HL-Gauss. The two take turns in random order; the ratio is the
+median over rounds of the time of HL-Gauss divided by that of l2 in the same round.
+Times are processor times, so waiting for a busy core does not count.
 """
 
 from __future__ import annotations

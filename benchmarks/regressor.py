@@ -8,8 +8,8 @@ the training rows. The defaults of histreg were chosen on parts 3 to 7 only
 Methods that predict one number get the distribution of their residuals in five-fold
 cross-validation on the training rows; those that predict quantiles are scored by twice
 the mean pinball loss at 20 levels, which is their CRPS by the midpoint rule. Runs
-follow one another and use all cores. Each run is a line of the results file; runs that are in
-the file are skipped, so the benchmark can be stopped and restarted.
+follow one another and use all cores. Each run is a line of the results file; runs that
+are in the file are skipped, so the benchmark can be stopped and restarted.
 
     HISTREG_DATA=... python benchmarks/regressor.py --out results.jsonl
     python benchmarks/regressor.py --out results.jsonl --table
