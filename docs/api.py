@@ -22,11 +22,11 @@ from histreg import losses, metrics, spacings, tails, targets, theory
 PAGE = Path(__file__).with_suffix(".md")
 OPENING = """# API reference
 
-Made from the docstrings by `python docs/api.py`, and held to them by a test. Shapes:
-`...` any batch, `n` samples, `d` features, `k` bins, `m` targets. The examples are run
-with the tests. For whole programs see the [guides](README.md); what a method, a data
-set or an experiment of your own in the study needs is in
-[CONTRIBUTING.md](../CONTRIBUTING.md).
+Generated from the docstrings by `python docs/api.py`; a test checks that it is up to
+date. Shapes: `...` any batch, `n` samples, `d` features, `k` bins, `m` targets. The
+tests run the examples. The [guides](README.md) show whole programs, and
+[CONTRIBUTING.md](../CONTRIBUTING.md) shows how to add a method, a data set or an
+experiment to the study.
 """
 SECTION = re.compile(r"^(\w+)\n-{3,}\n", re.MULTILINE)
 ENTRY = re.compile(r"^(\S[^\n:]*?)(?: : ([^\n]+))?$")
