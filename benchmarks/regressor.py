@@ -1,15 +1,15 @@
-"""HistogramRegressor beside its peers: errors, CRPS, coverage and time on real tables.
+"""HistogramRegressor compared with its peers: errors, CRPS, coverage and time.
 
-Every method sees the same rows. The rows of each set are cut into eight parts by one
-shuffle. Parts 0, 1 and 2 are the test rows of the three seeds, the other seven of
-eight the training rows; what is a default in histreg was chosen on parts 3 to 7 alone
-(``--rows development``: learn on three quarters of them, test on the last).
+Every method sees the same rows. The rows of each set are shuffled once and cut into
+eight parts. Parts 0, 1 and 2 are the test rows of the three seeds; the other seven are
+the training rows. The defaults of histreg were chosen on parts 3 to 7 only
+(``--rows development``: train on three quarters of them, test on the rest).
 
 Methods that predict one number get the distribution of their residuals in five-fold
 cross-validation on the training rows; those that predict quantiles are scored by twice
-the mean pinball loss at 20 levels, which is their CRPS by the midpoint rule. One run
-after the other, all cores. Each run is a line of the results file; runs that are
-there are not repeated, so the benchmark may be stopped and started again.
+the mean pinball loss at 20 levels, which is their CRPS by the midpoint rule. Runs
+follow one another and use all cores. Each run is a line of the results file; runs that
+are in the file are skipped, so the benchmark can be stopped and restarted.
 
     HISTREG_DATA=... python benchmarks/regressor.py --out results.jsonl
     python benchmarks/regressor.py --out results.jsonl --table
@@ -109,23 +109,23 @@ def friedman(_: Path) -> tuple[np.ndarray, np.ndarray]:
 
 
 DATA_SETS: dict[str, Callable[[Path], tuple[np.ndarray, np.ndarray]]] = {
-    each.__name__: each for each in (pole, bike, california, ct, diabetes)
+    load.__name__: load for load in (pole, bike, california, ct, diabetes)
 }
 SMOOTHING_SETS = {**DATA_SETS, song.__name__: song, friedman.__name__: friedman}
 
 
-# ---- methods: name -> fit on rows, which gives what predicts for others
+# ---- methods: name -> a function that fits and returns a function that predicts
 
 
 def histogram(**options: Any) -> Predictor:
-    """Return our method; with ``calibrate=0.15``, that share of rows is not learnt."""
+    """Return our method; ``calibrate=0.15`` holds out that share of the rows."""
     share = options.pop("calibrate", 0.0)
 
     def fit(X: np.ndarray, y: np.ndarray, seed: int) -> Predict:
         n_learnt = round(len(y) * (1 - share))
         model = HistogramRegressor(random_state=seed, **options)
         model.fit(X[:n_learnt], y[:n_learnt])
-        if options.get("loss") in ("l2", "l1"):  # compared by its errors
+        if options.get("loss") in ("l2", "l1"):  # only its errors are compared
             return lambda X_test: Prediction(model.predict(X_test))
         if share:
             model.calibrate(X[n_learnt:], y[n_learnt:])
@@ -135,14 +135,14 @@ def histogram(**options: Any) -> Predictor:
 
 
 def not_sharpened(X: np.ndarray, y: np.ndarray, seed: int) -> Predict:
-    """Our method with its first readout, on smoothed targets, as if never replaced."""
+    """Our method with its first readout, before sharpening."""
     model = HistogramRegressor(random_state=seed).fit(X, y)
     model.model_.sharp = None
     return lambda X_test: Prediction.of_model(model, X_test)
 
 
 def numbers(make: Callable[[int], Any]) -> Predictor:
-    """Return a method that predicts one number, with its residuals around it."""
+    """Return a method that predicts one number, plus the residuals around it."""
 
     def fit(X: np.ndarray, y: np.ndarray, seed: int) -> Predict:
         model = make(seed).fit(X, y)
@@ -158,14 +158,14 @@ def numbers(make: Callable[[int], Any]) -> Predictor:
 
 
 def catboost_model(seed: int) -> Any:
-    """CatBoost as it comes."""
+    """CatBoost with its defaults."""
     from catboost import CatBoostRegressor
 
     return CatBoostRegressor(random_seed=seed, verbose=False, allow_writing_files=False)
 
 
 def scaled_mlp(seed: int) -> Any:
-    """Return scikit-learn's MLPRegressor with what it needs: X and y standardised."""
+    """Return scikit-learn's MLPRegressor with standardised X and y."""
     return TransformedTargetRegressor(
         make_pipeline(StandardScaler(), MLPRegressor(random_state=seed)),
         transformer=StandardScaler(),
@@ -173,7 +173,7 @@ def scaled_mlp(seed: int) -> Any:
 
 
 def quantile_forest(X: np.ndarray, y: np.ndarray, seed: int) -> Predict:
-    """Quantile forest as it comes: 100 trees, one row kept a leaf."""
+    """Quantile forest with its defaults: 100 trees, one row kept per leaf."""
     from quantile_forest import RandomForestQuantileRegressor
 
     model = RandomForestQuantileRegressor(random_state=seed).fit(X, y)
@@ -192,7 +192,7 @@ def crepes_boosting(X: np.ndarray, y: np.ndarray, seed: int) -> Predict:
     boosted = HistGradientBoostingRegressor(random_state=seed)
     model = WrapRegressor(boosted)
     model.fit(X, y)
-    # How hard a row is: the residuals of its 25 neighbours, by standardised columns.
+    # The difficulty of a row: the residuals of its 25 neighbours, in standardised X.
     residuals = y - cross_val_predict(boosted, X, y)
     difficulty = DifficultyEstimator()
     difficulty.fit(X, residuals=residuals, scaler=True)
@@ -200,9 +200,9 @@ def crepes_boosting(X: np.ndarray, y: np.ndarray, seed: int) -> Predict:
 
     def predict(X_test: np.ndarray) -> Prediction:
         levels = (100 * LEVELS).tolist()
-        found = model.predict_percentiles(X_test, lower_percentiles=levels)
-        found = np.clip(found, y.min(), y.max())  # the outermost may be infinite
-        return Prediction.of_quantiles(found, point=model.predict(X_test))
+        quantiles = model.predict_percentiles(X_test, lower_percentiles=levels)
+        quantiles = np.clip(quantiles, y.min(), y.max())  # the ends may be infinite
+        return Prediction.of_quantiles(quantiles, point=model.predict(X_test))
 
     return predict
 
@@ -223,10 +223,10 @@ def mapie_boosting(X: np.ndarray, y: np.ndarray, seed: int) -> Predict:
     }
 
     def predict(X_test: np.ndarray) -> Prediction:
-        found = {c: model.predict_interval(X_test) for c, model in models.items()}
-        point = found[COVERAGES[-1]][0]
+        predicted = {c: model.predict_interval(X_test) for c, model in models.items()}
+        point = predicted[COVERAGES[-1]][0]
         intervals = {
-            c: (ends[:, 0, 0], ends[:, 1, 0]) for c, (_, ends) in found.items()
+            c: (ends[:, 0, 0], ends[:, 1, 0]) for c, (_, ends) in predicted.items()
         }
         return Prediction(point, intervals=intervals)
 
@@ -264,7 +264,7 @@ METHODS: dict[str, Predictor] = {
 }
 
 
-# What was weighed for the defaults; run with --rows development --methods ...
+# Alternatives to the defaults; run with --rows development --methods ...
 CHOICES: dict[str, dict[str, Any]] = {
     "no embedding": {"embedding_width": 0},
     "embedding of 16": {"embedding_width": 16},
@@ -299,9 +299,9 @@ def rows_of(n: int, seed: int, rows: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def commit() -> str:
-    """Return the commit of the code, marked if it was changed since."""
+    """Return the commit of the code, marked if there are changes."""
     try:
-        said = subprocess.run(
+        result = subprocess.run(
             ["git", "describe", "--always", "--dirty"],
             capture_output=True,
             text=True,
@@ -310,24 +310,24 @@ def commit() -> str:
         )
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
-    return said.stdout.strip()
+    return result.stdout.strip()
 
 
 def record(name: str, method: str, seed: int, rows: str, data: Path) -> dict[str, Any]:
-    """Run a method on a set, and return all there is to know about it."""
+    """Run a method on a set and return its record."""
     X, y = SMOOTHING_SETS[name](data)
     learnt, tested = rows_of(len(y), seed, rows)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of peers about their convergence
+        warnings.simplefilter("ignore")  # peers warn about convergence
         started = time.perf_counter()
         predict = METHODS[method](X[learnt], y[learnt], seed)
         fit_s = time.perf_counter() - started
-        found = predict(X[tested]).scores(y[tested])
+        scores = predict(X[tested]).scores(y[tested])
     packages = ["histreg", "torch", "scikit-learn", "numpy"]
     return {
         "method": method,
         "fit_s": fit_s,
-        **{key_of(score): value for score, value in found.items()},
+        **{key_of(score): value for score, value in scores.items()},
         "set": name,
         "seed": seed,
         "rows": rows,
@@ -353,7 +353,7 @@ def key_of(score: str) -> str:
 
 
 def main() -> None:
-    """Run what is missing, or print the table of what is there."""
+    """Run what is missing, or print the table of the results file."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", type=Path, required=True)
     sets = list(DATA_SETS)
@@ -380,13 +380,13 @@ def main() -> None:
     ]
     missing = [run for run in wanted if run not in have]
     for i, run in enumerate(missing, start=1):
-        found = record(*run, data)
+        result = record(*run, data)
         with arguments.out.open("a") as file:
-            file.write(json.dumps(found) + "\n")
+            file.write(json.dumps(result) + "\n")
         print(
             f"{i}/{len(missing)} {run[0]:10s} {run[1]:32s} seed {run[2]}: "
-            f"MAE {found['mae']:.5g}, CRPS {found.get('crps', np.nan):.5g}, "
-            f"{found['fit_s']:.1f} s",
+            f"MAE {result['mae']:.5g}, CRPS {result.get('crps', np.nan):.5g}, "
+            f"{result['fit_s']:.1f} s",
             flush=True,
         )
 

@@ -1,25 +1,26 @@
-"""Throughput of the study's stacked trainer, beside Keras and bare matrix products.
+"""Throughput of the study's stacked trainer, Keras and bare matrix products.
 
     make bench-study
 
 For each shape of network, the engines take turns, round after round. Both cores are
-busy: an engine is two processes of one thread, which begin to measure together and
-train on until both have measured. A number is the microseconds per optimiser step of
-one network, at the throughput of the two together: 1 / (1 / t1 + 1 / t2). Keras is also
-run as the paper's authors run it, as one process that chooses its threads itself.
+busy: an engine is two processes of one thread, which start to measure at the same time
+and train until both have finished measuring. A number is the microseconds per optimiser
+step of one network, at their combined throughput: 1 / (1 / t1 + 1 / t2). Keras is also
+run as the paper's authors run it, as one process that chooses its number of threads.
 
-* Keras ``fit`` trains one network a process, as ``benchmarks/study_keras.py`` says.
-* histreg trains stacks by `histreg.study.tabular.trainer.train`, from one call of
-  ``on_epoch`` to the next, without the epochs after which it measures errors. Stacks
-  are as large as the study makes them for the shape: one of histogram losses alone, one
-  of different methods; and, to show what size does, one of 12 histogram losses.
-* Products are those of the same networks, forward and backward, into buffers that are
-  kept: no activations, gradients of biases, losses or optimiser.
+* Keras ``fit`` trains one network per process, see ``benchmarks/study_keras.py``.
+* histreg trains stacks with `histreg.study.tabular.trainer.train`. The time is measured
+  from one call of ``on_epoch`` to the next, without the epochs after which errors are
+  recorded. Stacks have the size that the study uses for the shape: one of histogram
+  losses only, one of different methods; and one of 12 histogram losses, to show the
+  effect of the size.
+* Products are the matrix products of the same networks, forward and backward, into
+  preallocated buffers: no activations, gradients of biases, losses or optimiser.
 
 Times are medians over the rounds; a ratio is the median of the ratios in each round.
-In brackets the most memory that a process had, with its rows and all its networks. Rows
-are made up, as many as the data sets have to learn from (of Song, fewer), with about as
-many distinct targets.
+In brackets is the peak memory of a process, including its rows and all its networks.
+The rows are random, as many as the data sets have for training (for Song, fewer), with
+about as many distinct targets.
 """
 
 from __future__ import annotations
@@ -93,12 +94,12 @@ def stack_of(kind: str, name: str) -> list[NetworkMethod]:
 
 
 Y_RANGE = (0.0, 100.0)
-# Distances of neighbouring targets in the data sets, on that range; CT has no grid.
+# Distances between neighbouring targets in the data sets, on that range; CT has none.
 Y_STEPS = {"pole": 10.0, "bike": 0.1, "song": 100 / 89, "ct": 0.0}
-# So many that nobody waits for them, and that few of the first are measured.
+# More than will ever be trained, so that errors are recorded after few of the epochs.
 EPOCHS = 1_000_000_000
 
-# What the project has set itself: Keras's time over ours, by shape, and the products'.
+# The project's goals: Keras's time over ours, by shape, and that of the products.
 BARS = {"pole": 20.0, "bike": 10.0, "song": 8.0, "ct": 3.0}
 BAR_OF_PRODUCTS = 0.5
 
@@ -107,7 +108,7 @@ BAR_OF_PRODUCTS = 0.5
 
 
 def rows(name: str, *, seed: int = 0) -> Rows:
-    """Return made-up rows of a shape: standard normal features, unrelated targets."""
+    """Return random rows: standard normal features, independent targets."""
     shape = SHAPES[name]
     generator = torch.Generator().manual_seed(seed)
     x = torch.randn(shape.n_rows, shape.n_inputs, generator=generator)
@@ -136,10 +137,10 @@ def train_stack(name: str, methods: list[NetworkMethod], stopwatch: Stopwatch) -
 
 
 class Products:
-    """The matrix products of a training step of M networks, and nothing else.
+    """The matrix products of a training step of M networks.
 
-    They are those of `histreg.study.tabular.perceptrons`, in its layouts, on random
-    numbers. Networks with equally many outputs share a product.
+    They are those of `histreg.study.tabular.perceptrons`, with its memory layout, on
+    random numbers. Networks with the same number of outputs share a product.
 
     Parameters
     ----------
@@ -216,7 +217,7 @@ WORK: dict[str, Callable[[str, list[NetworkMethod], Stopwatch], None]] = {
 
 
 def work(kind: str, stack: str, name: str, seconds: float) -> None:
-    """Do the work of one process, and print what the stopwatch has as JSON."""
+    """Do the work of one process, and print the measurements as JSON."""
     torch.set_num_threads(1)
     methods = stack_of(stack, name)
 
@@ -265,7 +266,7 @@ def engines(keras_python: str | None) -> list[Engine]:
 
 
 def measure(engine: Engine, name: str, seconds: float) -> dict[str, Any]:
-    """Return what an engine reaches on a shape."""
+    """Return the measurements of an engine on a shape."""
     command = [*engine.command, "--shapes", name, "--seconds", str(seconds)]
     with tempfile.TemporaryFile("w+") as errors:
         processes = [
@@ -302,7 +303,7 @@ def measure(engine: Engine, name: str, seconds: float) -> dict[str, Any]:
 
 
 Times = dict[tuple[str, str], list[dict[str, Any]]]
-"""By shape and engine, what was measured in each round."""
+"""By shape and engine, the measurements of each round."""
 
 
 def markdown(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
@@ -329,7 +330,7 @@ def table_of_times(times: Times, names: list[str], contenders: list[Engine]) -> 
 
 
 def table_of_ratios(times: Times, names: list[str], contenders: list[Engine]) -> str:
-    """Return what our trainer is to the others, beside the bars."""
+    """Return the speed of our trainer relative to the others, and the goals."""
     peers = [each.name for each in contenders if each.name.startswith("Keras")]
 
     def ratio(name: str, other: str, ours: str) -> float:

@@ -4,20 +4,20 @@
     VENV/bin/pip install tensorflow-cpu==2.21.0 keras==3.15.1 numpy==2.4.6
     VENV/bin/python benchmarks/study_keras.py --shapes pole,bike --threads 1
 
-It stands alone, so that TensorFlow stays out of our environment: numpy and Keras 3
-with TensorFlow behind it. Prints one JSON object per shape, on one line.
-``benchmarks/study.py`` runs it beside our own trainer, by the same `Stopwatch`.
+It does not import histreg, so that TensorFlow stays out of our environment; it needs
+numpy and Keras 3 with TensorFlow. Prints one JSON object per shape, on one line.
+``benchmarks/study.py`` compares it with our trainer, using the same `Stopwatch`.
 
-The training is as the paper's authors run it: an in-memory table, target vectors
+Training is as the paper's authors run it: an in-memory table, target vectors
 computed beforehand, softmax output, ``CategoricalCrossentropy``, batch 256, Adam, and
-everything else as Keras 3 has it by default, which includes XLA (``jit_compile="auto"``
+the defaults of Keras 3 for everything else, which include XLA (``jit_compile="auto"``
 is on). ``--jit-compile`` and ``--steps-per-execution`` are what a user who knows Keras
 would try next.
 
-For both cores busy, ``benchmarks/study.py`` starts two of these with ``--threads 1``;
+To use both cores, ``benchmarks/study.py`` starts two of these with ``--threads 1``;
 ``--threads 2`` gives one process both cores, and ``--threads 0`` leaves the number to
 TensorFlow. Several shapes in one process share its ``max_rss_mb``, which only grows:
-name one shape to know its own.
+run one shape at a time to get its own value.
 """
 
 from __future__ import annotations
@@ -144,9 +144,9 @@ def _end_with_input() -> None:
 
 
 def limit_threads(n_threads: int) -> None:
-    """Tell TensorFlow its threads; it reads them when it is imported."""
+    """Set the number of threads, which TensorFlow reads when it is imported."""
     os.environ["KERAS_BACKEND"] = "tensorflow"
-    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"  # standard output is for JSON alone
+    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"  # standard output is for JSON only
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
     for name in ("TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS", "OMP_NUM_THREADS"):
         if n_threads:
@@ -156,7 +156,7 @@ def limit_threads(n_threads: int) -> None:
 
 
 def table(shape: Shape, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Return made features and target vectors that look like those of HL-Gauss.
+    """Return random features and target vectors like those of HL-Gauss.
 
     Returns
     -------
@@ -202,9 +202,9 @@ def fit(
     steps_per_execution: int = 1,
     on_enough: Callable[[dict[str, Any]], None],
 ) -> None:
-    """Train by one call to ``fit``, and tell `on_enough` what the stopwatch has.
+    """Train by one call to ``fit``, and pass the measurements to `on_enough`.
 
-    It stops then, unless it was started together with others.
+    Training stops then, unless it was started together with others.
     """
     import keras
 
@@ -250,7 +250,7 @@ def versions() -> dict[str, str]:
 
 
 def max_rss_mb() -> int | None:
-    """Return the most memory that this process has had, in MB, where Linux tells.
+    """Return the peak memory of this process in MB (on Linux only).
 
     Not from ``getrusage``: a process started by a larger one inherits its maximum.
     """

@@ -1,23 +1,23 @@
-"""HistogramRegressor on censored targets, beside survival analysis as usually done.
+"""HistogramRegressor on censored targets, compared with survival analysis.
 
 Public sets that come with lifelines and scikit-survival. For each of five seeds, 70 %
-of the rows, drawn at random, are learnt from and the others tested on; every method
-sees the same rows. Peers as they come: gaps filled by the median and labels as 0/1
-columns for those that need it, numbers standardised, a small penalty (0.01) where a fit
-would not converge without. Their predicted curves are read at 500 times.
+of the rows, drawn at random, are used for training and the others for testing; every
+method sees the same rows. Peers use their defaults: where they need it, missing values
+are replaced by the median, labels by 0/1 columns, numbers are standardised, and a small
+penalty (0.01) makes the fit converge. Predicted curves are evaluated at 500 times.
 
 Scores on test rows, up to a horizon (the time that a fifth of the set exceeds, at most
-0.95 of the longest): Harrell's C of the predicted mean, or of what a method ranks by;
+0.95 of the longest): Harrell's C of the predicted mean, or of the method's own ranking;
 `histreg.metrics.censored_crps`, in units of time; and the integrated Brier score of
 scikit-survival, which is the same up to its grid and the length of time it divides by.
-Each run is a line of the results file; runs that are there are not repeated.
+Each run is a line of the results file; runs that are in the file are skipped.
 
     python benchmarks/survival.py --out results/survival.jsonl
     python benchmarks/survival.py --out results/survival.jsonl --table
     python benchmarks/survival.py --check    # metrics and references against peers
 
-lifelines and scikit-survival are for the benchmark only: they want an older pandas
-than our tests run with.
+lifelines and scikit-survival are for the benchmark only: they need an older pandas than
+our tests.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def _columns(X: pd.DataFrame) -> Any:
     return make_column_transformer((scaled, numbers), (coded, labels)).fit(X)
 
 
-def _told(lives: Lives) -> tuple[Lives, np.ndarray]:
+def _marked(lives: Lives) -> tuple[Lives, np.ndarray]:
     return lives, lives.censored
 
 
@@ -185,8 +185,8 @@ def _dropped(lives: Lives) -> tuple[Lives, None]:
 
 
 METHODS: dict[str, Callable[..., Prediction]] = {
-    "histreg, censored=": histogram(_told),
-    "histreg x 4, censored=": histogram(_told, n_estimators=4),
+    "histreg, censored=": histogram(_marked),
+    "histreg x 4, censored=": histogram(_marked, n_estimators=4),
     "histreg, bounds taken for events": histogram(_as_events),
     "histreg, censored rows left out": histogram(_dropped),
     "Cox": regression("CoxPHFitter"),
@@ -196,7 +196,7 @@ METHODS: dict[str, Callable[..., Prediction]] = {
 }
 
 
-# A forest keeps a curve for each leaf: some ten gigabytes of them.
+# A forest stores a curve for each leaf: about ten gigabytes.
 LEFT_OUT = {("flchain", "random survival forest")}
 
 
@@ -204,18 +204,18 @@ LEFT_OUT = {("flchain", "random survival forest")}
 
 
 def horizon_of(lives: Lives) -> float:
-    """Return the time up to which a set is scored."""
+    """Return the time up to which predictions are scored."""
     return float(min(np.quantile(lives.y, 0.8), 0.95 * lives.y.max()))
 
 
-def scores(found: Prediction, times: np.ndarray, tested: Lives) -> dict[str, float]:
+def scores(predicted: Prediction, times: np.ndarray, tested: Lives) -> dict[str, float]:
     """Return all scores of a prediction at these times, the last the horizon."""
     from sksurv.metrics import integrated_brier_score
     from sksurv.util import Surv
 
-    # From 0 on, the curve straight between the times; what is beyond the last is in
-    # one bin more, which is not scored.
-    survival = np.minimum.accumulate(found.survival.clip(0, 1), axis=1)
+    # The curve starts at 0 and is linear between the times. What lies beyond the last
+    # time is in one additional bin, which is not scored.
+    survival = np.minimum.accumulate(predicted.survival.clip(0, 1), axis=1)
     borders = [0.0, *times, 2 * times[-1]]
     curve = np.pad(survival, ((0, 0), (1, 0)), constant_values=1.0)
     curve = np.pad(curve, ((0, 0), (0, 1)))
@@ -225,14 +225,14 @@ def scores(found: Prediction, times: np.ndarray, tested: Lives) -> dict[str, flo
     outcome = Surv.from_arrays(~tested.censored, tested.y)
     ibs = integrated_brier_score(outcome, outcome, survival[:, inside], times[inside])
     return {
-        "concordance": metrics.concordance(found.ranks, tested.y, tested.censored),
+        "concordance": metrics.concordance(predicted.ranks, tested.y, tested.censored),
         "crps": crps.mean().item(),
         "ibs": float(ibs),
     }
 
 
 def record(name: str, method: str, seed: int) -> dict[str, Any]:
-    """Run a method on a set, and return all there is to know about it."""
+    """Run a method on a set and return its record."""
     lives = DATA_SETS[name]()
     order = np.random.default_rng(seed).permutation(len(lives.y))
     n_tested = round(TEST_SHARE * len(order))
@@ -241,10 +241,10 @@ def record(name: str, method: str, seed: int) -> dict[str, Any]:
     times = np.linspace(0, horizon, N_TIMES + 1)[1:]
     started = time.perf_counter()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of peers about their convergence
-        found = METHODS[method](learnt, tested.X, times, seed)
+        warnings.simplefilter("ignore")  # peers warn about convergence
+        predicted = METHODS[method](learnt, tested.X, times, seed)
         elapsed_s = time.perf_counter() - started
-        values = scores(found, times, tested)
+        values = scores(predicted, times, tested)
     packages = "histreg torch scikit-learn lifelines scikit-survival pandas numpy"
     return {
         "set": name,
@@ -266,9 +266,9 @@ def record(name: str, method: str, seed: int) -> dict[str, Any]:
 
 
 def commit() -> str:
-    """Return the commit of the code, marked if it was changed since."""
+    """Return the commit of the code, marked if there are changes."""
     try:
-        said = subprocess.run(
+        result = subprocess.run(
             ["git", "describe", "--always", "--dirty"],
             capture_output=True,
             text=True,
@@ -277,7 +277,7 @@ def commit() -> str:
         )
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
-    return said.stdout.strip()
+    return result.stdout.strip()
 
 
 def table(records: list[dict[str, Any]]) -> str:
@@ -349,7 +349,7 @@ def check() -> None:
         note("Kaplan-Meier", references.kaplan_meier(y, censored, times), theirs)
         theirs = KaplanMeierFitter().fit(y, ~censored).predict(times).to_numpy()
         note("Kaplan-Meier", references.kaplan_meier(y, censored, times), theirs)
-        if trial % 2:  # they weigh an event by what is left after its own time
+        if trial % 2:  # with ties, scikit-survival weights events differently
             continue
         logits = torch.tensor(rng.normal(size=(200, 20)))
         d = Histogram(Bins.uniform(y.min(), 12.0, 20), logits=logits)
@@ -364,7 +364,7 @@ def check() -> None:
 
 
 def main() -> None:
-    """Run what is missing, or print the table of what is there."""
+    """Run what is missing, or print the table of the results file."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", type=Path)
     parser.add_argument("--sets", nargs="*", default=list(DATA_SETS))
@@ -394,13 +394,13 @@ def main() -> None:
     ]
     missing = [run for run in wanted if run not in have]
     for i, run in enumerate(missing, start=1):
-        found = record(*run)
+        result = record(*run)
         with arguments.out.open("a") as file:
-            file.write(json.dumps(found) + "\n")
+            file.write(json.dumps(result) + "\n")
         print(
             f"{i}/{len(missing)} {run[0]:10s} {run[1]:32s} seed {run[2]}: "
-            f"C {found['concordance']:.3f}, IBS {found['ibs']:.4f}, "
-            f"{found['elapsed_s']:.1f} s",
+            f"C {result['concordance']:.3f}, IBS {result['ibs']:.4f}, "
+            f"{result['elapsed_s']:.1f} s",
             flush=True,
         )
 

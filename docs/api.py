@@ -2,7 +2,7 @@
 
     python docs/api.py
 
-A test compares the page with what this makes, so that it is as new as the code.
+A test checks that the page is up to date.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from histreg import losses, metrics, spacings, tails, targets, theory
 PAGE = Path(__file__).with_suffix(".md")
 OPENING = """# API reference
 
-Made from the docstrings by `python docs/api.py`, and held to them by a test. Shapes:
-`...` any batch, `n` samples, `d` features, `k` bins, `m` targets. The examples are run
-with the tests. For whole programs see the [guides](README.md); what a method, a data
-set or an experiment of your own in the study needs is in
-[CONTRIBUTING.md](../CONTRIBUTING.md).
+Generated from the docstrings by `python docs/api.py`; a test checks that it is up to
+date. Shapes: `...` any batch, `n` samples, `d` features, `k` bins, `m` targets. The
+tests run the examples. The [guides](README.md) show whole programs, and
+[CONTRIBUTING.md](../CONTRIBUTING.md) shows how to add a method, a data set or an
+experiment to the study.
 """
 SECTION = re.compile(r"^(\w+)\n-{3,}\n", re.MULTILINE)
 ENTRY = re.compile(r"^(\S[^\n:]*?)(?: : ([^\n]+))?$")
@@ -41,29 +41,29 @@ def page() -> str:
 
 
 def names_of(module: ModuleType) -> list[str]:
-    """Return what a module offers; the door offers its modules by themselves."""
-    found = [
+    """Return the public names of a module, without modules."""
+    names = [
         name
         for name in module.__all__
         if not isinstance(getattr(module, name), ModuleType)
     ]
     if module is losses:
-        found.remove("HistogramLoss")  # is at the door
-    return found
+        names.remove("HistogramLoss")  # listed under histreg
+    return names
 
 
 def heading(module: ModuleType, name: str) -> str:
-    """Return a name as it is reached; `crps` is a loss and a score."""
+    """Return a name with its module; `crps` is a loss and a score."""
     return name if module is histreg else f"{module.__name__}.{name}"
 
 
 def contents(module: ModuleType) -> str:
-    """Return a line of links, to what GitHub makes of headings."""
+    """Return a line of links to the anchors that GitHub makes of headings."""
     links = []
     for name in names_of(module):
         anchor = heading(module, name).lower().replace(".", "")
         links.append(f"[{name}](#{anchor})")
-    if not links:  # it is there to be read
+    if not links:  # only the docstring of the module
         return f"- [`{module.__name__}`](#{module.__name__.replace('.', '')})"
     return f"- `{module.__name__}`: " + ", ".join(links)
 
@@ -88,13 +88,13 @@ def described(module: ModuleType) -> Iterator[str]:
 
 
 def entry(name: str, thing: Any) -> Iterator[str]:
-    """Yield how a thing is called, and its docstring."""
+    """Yield the signature of an object, and its docstring."""
     yield f"```py\n{called(name, thing)}\n```\n"
     yield text_of(inspect.getdoc(thing) or "")
 
 
 def members(cls: type) -> Iterator[str]:
-    """Yield the methods, properties and documented fields that a class has itself."""
+    """Yield the methods, properties and documented fields of a class."""
     noted = list(fields(cls))
     for name, member in vars(cls).items():
         is_public = not name.startswith("_") and getattr(member, "__doc__", None)
@@ -113,7 +113,7 @@ def members(cls: type) -> Iterator[str]:
 
 
 def fields(cls: type) -> Iterator[tuple[str, str]]:
-    """Yield fields with the string that stands below them."""
+    """Yield fields with the docstring below them."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(cls))).body[0]
     assert isinstance(tree, ast.ClassDef)
     for field, below in zip(tree.body, tree.body[1:], strict=False):
@@ -126,7 +126,7 @@ def fields(cls: type) -> Iterator[tuple[str, str]]:
 
 
 def called(name: str, thing: Any) -> str:
-    """Return the call without types, which the docstring has."""
+    """Return the signature without types, which are in the docstring."""
     signature = inspect.signature(thing)
     kept = [
         parameter.replace(annotation=inspect.Parameter.empty)
@@ -136,7 +136,7 @@ def called(name: str, thing: Any) -> str:
     shown = str(
         signature.replace(parameters=kept, return_annotation=inspect.Signature.empty)
     )
-    if len(name) + len(shown) > 88:  # one a line
+    if len(name) + len(shown) > 88:  # one parameter per line
         inside = ",\n    ".join(str(parameter) for parameter in kept)
         star = next((i for i, p in enumerate(kept) if p.kind is p.KEYWORD_ONLY), None)
         if star is not None:
@@ -162,7 +162,7 @@ def text_of(doc: str) -> str:
 
 
 def listed(body: str) -> str:
-    """Return names and types with what is said of them, as a list."""
+    """Return names, types and descriptions as a list."""
     items: list[str] = []
     for line in body.rstrip().splitlines():
         if not line.strip():
@@ -178,7 +178,7 @@ def listed(body: str) -> str:
 
 
 def paragraphs(text: str) -> str:
-    """Return text with its formulas and definitions in Markdown's form."""
+    """Return text with its formulas and definitions as Markdown."""
     text = re.sub(
         r"^\.\. math::[ \n]((?:.+\n?|\n(?= ))+)",
         lambda m: f"```math\n{inspect.cleandoc(m[1])}\n```\n",
@@ -191,7 +191,7 @@ def paragraphs(text: str) -> str:
 
 
 def inline(text: str) -> str:
-    """Return reStructuredText's literals and formulas in Markdown's form."""
+    """Return the literals and formulas of reStructuredText as Markdown."""
     text = re.sub(r":math:`([^`]+)`", r"$\1$", text)
     return re.sub(r"(?<!`)``(?!`)", "`", text)
 

@@ -1,9 +1,9 @@
-"""Draw the pictures of the README and the guides that no command of histreg draws.
+"""Draw the figures of the README and the guides that no histreg command draws.
 
     python docs/draw.py
 
-What they show is computed here, by the code that stands beside them: the first blocks
-of the README and of docs/shapes.md, and examples/forecaster.py.
+They show the results of the code beside them: the first blocks of the README and of
+docs/shapes.md, and examples/forecaster.py.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ BLUE, ORANGE = "#0068a8", "#c75a00"
 
 def first_block(page: Path) -> str:
     """Return the first block of Python of a page."""
-    found = re.search(r"^```python\n(.*?)^```", page.read_text(), re.M | re.S)
-    assert found is not None
-    return found[1]
+    match = re.search(r"^```python\n(.*?)^```", page.read_text(), re.M | re.S)
+    assert match is not None
+    return match[1]
 
 
 def draw_table(known: dict[str, Any]) -> None:
-    """Draw intervals of test rows and three of the distributions."""
+    """Draw the intervals of the test rows and three distributions."""
     y = np.asarray(known["y_test"])
     lower, upper, d = known["lower"], known["upper"], known["distribution"]
     order = np.argsort(d.mean.numpy())
@@ -72,7 +72,7 @@ def draw_table(known: dict[str, Any]) -> None:
 
 
 def draw_forecasts(known: dict[str, Any]) -> None:
-    """Draw two windows of the series, and the fans of what comes next."""
+    """Draw two windows of the series and their forecasts as fans."""
     d: Histogram = known["d"]
     x, y, test = known["x"], known["y"], known["test"]
     figure, axes = plt.subplots(
@@ -97,7 +97,7 @@ def draw_forecasts(known: dict[str, Any]) -> None:
 
 
 def draw_shapes(known: dict[str, Any]) -> None:
-    """Draw where two kinds of bins lie, and what becomes of a typical target."""
+    """Draw the borders of two kinds of bins, and a typical target on both."""
     y, typical = known["y"], known["typical"]
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.2), layout="constrained")
     left.hist(y, np.geomspace(y.min(), y.max(), 60), color="0.8")

@@ -1,13 +1,13 @@
-"""Fill the tables of a page from the records that are committed.
+"""Update the tables of a page from the committed records.
 
     python docs/refresh.py docs/paper.md
 
 A block between ``<!-- table NAME OPTIONS -->`` and ``<!-- end -->`` becomes what
 ``histreg study table NAME OPTIONS --format markdown --store results/study`` prints; one
 after ``<!-- claims OPTIONS -->`` likewise. ``<!-- peers SET -->`` becomes the table of
-a data set that ``benchmarks/regressor.py`` prints of results/regressor.jsonl, and
-``<!-- peers NUMBER -->`` one number of it, such as ``crps``, for all data sets. A table
-without records says so.
+a data set that ``benchmarks/regressor.py`` prints from results/regressor.jsonl, and
+``<!-- peers SCORE -->`` that of one score, such as ``crps``, for all data sets. A table
+without records becomes a note.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ BLOCK = re.compile(
 
 
 def printed(command: str) -> str:
-    """Return what a command prints of the records that are committed."""
+    """Return what a command prints for the committed records."""
     if command.startswith("peers "):
         return peers(command.removeprefix("peers "))
     arguments = ["study", *shlex.split(command)]
@@ -48,7 +48,7 @@ def printed(command: str) -> str:
 
 
 def peers(name: str) -> str:
-    """Return the table of a data set, or of one number for all data sets."""
+    """Return the table of a data set, or of one score for all data sets."""
     benchmark = module_at(ROOT / "benchmarks" / "regressor.py")
     records = [json.loads(line) for line in PEERS.read_text().splitlines()]
     records = [r for r in records if r["rows"] == "test"]
@@ -61,8 +61,9 @@ def peers(name: str) -> str:
     lines = ["| | " + " | ".join(sets) + " |", "|---" + "|---:" * len(sets) + "|"]
     for method in methods:
         cells = []
-        for each in sets:
-            mine = [r for r in records if (r["set"], r["method"]) == (each, method)]
+        for data_set in sets:
+            runs = (data_set, method)
+            mine = [r for r in records if (r["set"], r["method"]) == runs]
             values = [r[name] for r in mine if name in r]
             mean = sum(values) / len(values) if values else None
             cells.append(benchmark.shown(mean, name))
@@ -83,7 +84,7 @@ def module_at(path: Path) -> ModuleType:
 
 
 def refreshed(text: str) -> str:
-    """Return a page with its tables made anew."""
+    """Return a page with its tables updated."""
     return BLOCK.sub(lambda m: m[1] + "\n" + printed(m[2]) + "\n" + m[3], text)
 
 

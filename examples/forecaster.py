@@ -1,4 +1,4 @@
-"""A forecaster of your own with a HistogramHead: python examples/forecaster.py."""
+"""A forecaster with a HistogramHead. Run: python examples/forecaster.py."""
 
 import torch
 from torch import Tensor, nn
@@ -21,9 +21,9 @@ class Forecaster(nn.Module):
 
 torch.manual_seed(0)
 wave = (torch.arange(4000) * torch.pi / 12).sin()  # once a day
-series = wave + (0.4 + 0.2 * wave) * torch.randn(4000)  # noisier where it is high
+series = wave + (0.4 + 0.2 * wave) * torch.randn(4000)  # noisier at high values
 x, y = series.unfold(0, 24 + 12, 1).split([24, 12], dim=-1)
-train, test = slice(3000), slice(3012, None)  # forecasts of hours not learned from
+train, test = slice(3000), slice(3012, None)  # no overlap of forecast hours
 
 bins = Bins.of(y[train])
 network, loss = Forecaster(bins), HistogramLoss(bins)  # was nn.MSELoss()

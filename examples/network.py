@@ -1,10 +1,11 @@
-"""A network that predicts a number and knows how sure it is, in a picture and a table.
+"""A network that predicts a number with its uncertainty, in a figure and a table.
 
     python examples/network.py
 
-Trains the same small network twice on made-up data whose noise grows and then splits
-in two: once with the squared error, once with a `HistogramHead` and a `HistogramLoss`.
-Writes build/network.png and prints how both do on fresh data.
+Trains the same small network twice, on synthetic data whose noise grows and which then
+splits into two branches: once with the squared error, once with a `HistogramHead` and
+a `HistogramLoss`.
+Writes build/network.png and prints the errors of both on test data.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from torch import Tensor, nn
 
 from histreg import Bins, Histogram, HistogramHead, HistogramLoss, metrics, theory
 
-PICTURE = Path("build") / "network.png"
+FIGURE = Path("build") / "network.png"
 EPOCHS, BATCH = 120, 128
 
 
@@ -40,7 +41,7 @@ def made_up(n: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
 
 
 def trunk() -> nn.Sequential:
-    """Return the body that both networks share in shape."""
+    """Return the body; both networks have the same architecture."""
     return nn.Sequential(
         nn.Linear(1, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 64)
     ).append(nn.ReLU())
@@ -53,7 +54,7 @@ def train(
     y: Tensor,
     name: str,
 ) -> None:
-    """Train by Adam, showing how far it is."""
+    """Train with Adam and show the progress."""
     torch.manual_seed(0)
     optimizer = torch.optim.Adam(network.parameters(), lr=1e-3)
     start = time.perf_counter()
@@ -114,7 +115,7 @@ def main() -> None:
     torch.manual_seed(0)
     histogram = trunk().append(HistogramHead(64, bins))
     loss = HistogramLoss(bins)
-    # Squared errors of this size need a unit; y in [0, 1] is the paper's.
+    # The squared error needs a scaled y; the paper scales it to [0, 1].
     scale = (y.max() - y.min()).item()
     train(l2, lambda out, y: ((out - y / scale) ** 2).mean(), x, y, "l2")
     train(histogram, loss, x, y, "HL-Gauss")
@@ -128,11 +129,11 @@ def main() -> None:
         at_chosen = Histogram(bins, logits=histogram(chosen.unsqueeze(-1)))
         l2_at_chosen = l2(chosen.unsqueeze(-1)) * scale
 
-    print(f"\non {len(y_test)} fresh samples{'l2':>12}{'HL-Gauss':>12}")
+    print(f"\non {len(y_test)} test samples {'l2':>12}{'HL-Gauss':>12}")
     covered = metrics.covered(*d.interval(0.9), y_test).mean().item()
     rows = [
         ("mean absolute error", (point - y_test).abs(), (d.mean - y_test).abs()),
-        ("the same, of the median", None, (d.median - y_test).abs()),
+        ("MAE of the median", None, (d.median - y_test).abs()),
         # For a point forecast the score is the absolute error.
         ("CRPS", (point - y_test).abs(), metrics.crps(d, y_test)),
     ]
@@ -140,7 +141,7 @@ def main() -> None:
         left = "none" if of_l2 is None else f"{of_l2.mean().item():.3f}"
         print(f"{name:<25}{left:>10}{of_histogram.mean().item():>12.3f}")
     print(f"{'90 % interval covers':<25}{'none':>10}{covered:>12.3f}")
-    print("\nwhat the bins and the smoothing cost:")
+    print("\ncosts of the bins and the smoothing:")
     print(theory.explain(bins, loss.sigma, y))
 
     figure, axes = plt.subplot_mosaic(
@@ -152,9 +153,9 @@ def main() -> None:
             axes[name], at_chosen[i], l2_at_chosen[i].item(), chosen[i].item()
         )
     axes["D"].set_xlabel("y")
-    PICTURE.parent.mkdir(exist_ok=True)
-    figure.savefig(PICTURE, dpi=120)
-    print(f"\npicture: {PICTURE}")
+    FIGURE.parent.mkdir(exist_ok=True)
+    figure.savefig(FIGURE, dpi=120)
+    print(f"\nfigure: {FIGURE}")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""An agent that learns values as histograms: DQN on CartPole, with the loss exchanged.
+"""An agent that learns values as histograms: DQN on CartPole with the histogram loss.
 
     pip install gymnasium
     python examples/value_learning.py [steps]
 
-How large returns become is not known when learning starts. So the bins begin at [-1, 1]
-and grow with what the agent achieves; the head moves along, so that it still predicts
-what it has learnt, and the bins are copied and saved with the weights. Five lines
-differ from a DQN with the squared error; what was there stands beside them.
+The size of the returns is not known when training starts. So the bins start at [-1, 1]
+and grow with the returns of the agent. The head is adapted to the new bins and keeps
+its predictions; the bins are copied and saved with the weights. Five lines differ from
+a DQN with the squared error; a comment on each shows the original.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Values(nn.Module):
         return self.head.distribution(self.body(x)).mean  # was self.head(...)
 
     def loss(self, x: Tensor, actions: Tensor, y: Tensor) -> Tensor:
-        """Return how far the values of the actions taken are from y."""
+        """Return the loss of the values of the actions taken, compared with y."""
         features = self.body(x)
         self.head.rebin(self.head.bins.grown(y), features)  # was not there
         self.criterion.rebin(self.head.bins)  # was not there
@@ -53,7 +53,7 @@ class Values(nn.Module):
 def learn(
     values: Values, past: Values, memory: deque, optimizer: torch.optim.Adam
 ) -> None:
-    """Take one step towards reward plus discounted value of what came next."""
+    """Take one step towards the reward plus the discounted value of the next state."""
     batch = zip(*random.sample(memory, BATCH), strict=True)
     x, actions, rewards, x_next, ended = (torch.from_numpy(np.array(c)) for c in batch)
     with torch.no_grad():
@@ -89,7 +89,7 @@ def main(steps: int = STEPS, seed: int = 1) -> list[float]:
             returns.append(0.0)
         if step >= WARM_UP and step % LEARN_EVERY == 0:
             if step % COPY_EVERY == 0:
-                past.load_state_dict(values.state_dict())  # its bins, too
+                past.load_state_dict(values.state_dict())  # includes the bins
             learn(values, past, memory, optimizer)
         if (step + 1) % (steps // 10) == 0:
             recent = returns[-21:-1]

@@ -11,8 +11,6 @@ from histreg import Bins, theory
 from histreg.cli.study import app as study_app
 from tests.pages import DOCS, ROOT, blocks, script
 
-MIGRATING = "docs/migrating_from_hl_gauss_pytorch.md"
-
 
 def run_in_one_session(parts: list[str], monkeypatch, folder: Path) -> None:
     monkeypatch.chdir(folder)
@@ -28,11 +26,6 @@ def test_the_code_of_a_page_runs_from_top_to_bottom(
 ):
     run_in_one_session(blocks(page, "python"), monkeypatch, tmp_path)
     capsys.readouterr()
-
-
-def test_what_is_said_of_hl_gauss_pytorch_is_so(tmp_path, monkeypatch):
-    pytest.importorskip("hl_gauss_pytorch")  # make bench installs it
-    run_in_one_session(blocks(MIGRATING, "py|python"), monkeypatch, tmp_path)
 
 
 def test_the_pages_have_blocks_to_run():

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import chdir
 from datetime import time
 from decimal import Decimal
 from pathlib import Path
@@ -21,16 +22,13 @@ QUICK = ["--epochs", "3", "--no-compare"]
 SAVE = ["--save-holdout"]
 
 
-def histreg(*arguments, cwd=None, check=True):
-    result = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "histreg", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "120"},
-    )
-    if check:
-        assert result.returncode == 0, result.stderr
+def histreg(*arguments, cwd="."):
+    """Run a command in this process and in a folder."""
+    with chdir(cwd):
+        result = CliRunner(env={"COLUMNS": "120"}).invoke(
+            app, list(map(str, arguments))
+        )
+    assert result.exit_code == 0, result.stderr
     return result
 
 
@@ -639,7 +637,12 @@ def test_a_narrow_range_is_told_as_a_sentence(tmp_path, monkeypatch):
 
 def test_a_refusal_reaches_the_shell(tmp_path):
     arguments = ["fit", "no.csv", "--target", "y", "--out", "m"]
-    result = histreg(*arguments, cwd=tmp_path, check=False)
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "histreg", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
     assert result.returncode == 2
     assert result.stderr == "histreg: there is no file no.csv\n"
 

@@ -29,7 +29,7 @@ from tests.tabular.examples import SMALL, data, frame
 
 
 # One check asks for an R² of 0.5 on 200 noisy rows: 64 units reach 0.70 to 0.87 by seed
-# and dtype, 32 units 0.49 to 0.80.
+# and dtype, 32 units 0.49 to 0.80. The others hold after any number of epochs.
 @parametrize_with_checks(
     [
         HistogramRegressor(hidden_layer_sizes=(64,), max_iter=60),
@@ -39,6 +39,8 @@ from tests.tabular.examples import SMALL, data, frame
     ]
 )
 def test_scikit_learn_has_nothing_to_complain_about(estimator, check):
+    if check.func.__name__ != "check_regressors_train":
+        estimator = clone(estimator).set_params(max_iter=3)
     check(estimator)
 
 

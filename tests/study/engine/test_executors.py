@@ -233,6 +233,7 @@ def cluster(tmp_path):
             process.wait()
 
 
+@pytest.mark.slow
 def test_a_study_on_dask_survives_the_death_of_a_worker(cluster, tmp_path):
     address, workers, _ = cluster
     store = Store(tmp_path / "store")
@@ -260,6 +261,7 @@ def test_a_study_on_dask_survives_the_death_of_a_worker(cluster, tmp_path):
     assert sorted(begun) == [1, 1, 1, 1, 1, 2]  # none doubled but that which was lost
 
 
+@pytest.mark.slow
 def test_data_sets_do_not_go_through_the_scheduler(cluster, tmp_path):
     address, _, _ = cluster
     store = Store(tmp_path / "store")
@@ -290,6 +292,7 @@ def test_a_scheduler_that_is_not_there_is_told(monkeypatch):
         DaskCluster(f"tcp://127.0.0.1:{free_port()}")
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_what_has_begun_on_a_cluster(cluster, tmp_path):
     address, workers, _ = cluster
     runs = [GatedRun(str(tmp_path), name) for name in "abcdef"]
@@ -307,6 +310,7 @@ def test_ctrl_c_stops_what_has_begun_on_a_cluster(cluster, tmp_path):
     assert all(worker.poll() is None for worker in workers)  # they are not ours
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_dies_ends_the_study_in_one_sentence(cluster, tmp_path):
     address, _, scheduler = cluster
     runs = [GatedRun(str(tmp_path), name) for name in "ab"]
