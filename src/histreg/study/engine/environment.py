@@ -32,7 +32,7 @@ def environment() -> dict[str, Any]:
 def _commit() -> str | None:
     """Return the commit of this code, from its checkout or from its installation."""
     here = Path(__file__).resolve()
-    root = here.parents[3]
+    root = here.parents[4]
     return _checked_out(root) if (root / ".git").exists() else _installed(here)
 
 
@@ -59,7 +59,7 @@ def _installed(here: Path) -> str | None:
     one from a folder or a package index has none.
     """
     installed = distribution("histreg")
-    of_this = installed.locate_file(here.relative_to(here.parents[2]))
+    of_this = installed.locate_file(here.relative_to(here.parents[3]))
     origin = installed.read_text("direct_url.json")
     if origin is None or Path(str(of_this)).resolve() != here:
         return None
