@@ -19,6 +19,7 @@ from histreg.study.catalogue import (
     FREQUENCIES,
     OFFSETS,
     RECOMMENDED,
+    VALUE_HL,
     experiment,
     selected,
     sines,
@@ -38,6 +39,7 @@ from histreg.study.methods import (
 )
 from histreg.study.series.runs import READING, ForecastRun
 from histreg.study.tabular.runs import TabularRun
+from tests.study.descriptions import run_of
 
 KEPT = Path(__file__).parents[2] / "results" / "study"
 ALL = {run.key: run for each in EXPERIMENTS.values() for run in each.runs}
@@ -68,7 +70,7 @@ def of_class(methods, kind):
 def test_json_brings_every_run_back_with_its_key(each):
     for run in each.runs:
         text = json.dumps(run.to_json())
-        back = type(run).from_json(json.loads(text))
+        back = run_of(json.loads(text))
         assert back == run
         assert back.key == run.key
 
@@ -196,8 +198,9 @@ def test_networks_have_the_protocol_of_their_data_set(name, epochs, hidden, drop
 
 @pytest.mark.parametrize("y_range", [(0.0, 1.0), (1922.0, 2011.0)])
 def test_the_rule_of_thumb_has_the_bins_and_the_sigma_of_the_preset(y_range):
-    assert RECOMMENDED.bins(*y_range) == Bins.preset("recommended", *y_range)
-    assert RECOMMENDED.sigma_in_bins == PRESETS["recommended"].sigma_in_bins == 2
+    for method, name in ((RECOMMENDED, "recommended"), (VALUE_HL, "atari")):
+        assert method.bins(*y_range) == Bins.preset(name, *y_range)
+        assert method.sigma_in_bins == PRESETS[name].sigma_in_bins == 2
 
 
 def test_the_rule_of_thumb_stands_beside_the_setting_of_the_tables_and_l2():

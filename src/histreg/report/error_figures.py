@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 from histreg.report.error_tables import Label, column_label, in_paper
 from histreg.report.figures import BLUE, ORANGE
 from histreg.report.panels import datasets_of, set_log
+from histreg.study.analysis.estimates import Estimate
 from histreg.study.analysis.statistics import (
-    Estimate,
     Setting,
     best_settings,
     settings_of,

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 
 from histreg.report.printed import PrintedTable
+from histreg.study.analysis.estimates import Estimate
 from histreg.study.analysis.paper import published
 from histreg.study.analysis.statistics import (
-    Estimate,
     Seeds,
     Setting,
     best_on_validation,

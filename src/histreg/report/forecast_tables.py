@@ -14,18 +14,18 @@ from histreg.report.error_tables import (
     with_seeds,
 )
 from histreg.report.printed import PrintedTable
+from histreg.study.analysis.estimates import Estimate
 from histreg.study.analysis.paper import published_forecast
 from histreg.study.analysis.statistics import (
-    Estimate,
     ForecastSetting,
     forecast_settings,
 )
 from histreg.study.catalogue import EXPERIMENTS
 from histreg.study.datasets import SERIES, source
 from histreg.study.engine.runs import Record
-from histreg.study.measurements import N_SEEN, Measurement
+from histreg.study.measurements import Measurement
 from histreg.study.methods import L2
-from histreg.study.series.runs import CRITERIA
+from histreg.study.series.runs import CRITERIA, ForecastRun
 
 ERRORS = ("test MSE", "test MAE")
 OF_DISTRIBUTIONS = ("test CRPS", "test coverage 0.8", "test coverage 0.9")
@@ -140,8 +140,8 @@ def _table(
     if naive is not None:
         notes.append(
             f"The first {len(NAIVE)} rows learn nothing: they repeat the last value, "
-            f"the mean of the {N_SEEN} values seen, and the mean of the year of "
-            "training."
+            f"the mean of the {ForecastRun.n_inputs} values seen, and the mean of the "
+            "year of training."
         )
     return PrintedTable(title, tuple(header), rows, notes)
 

@@ -15,7 +15,8 @@ from histreg.study.datasets import dataset
 from histreg.study.engine.runs import Record
 from histreg.study.measurements import Measurement
 from histreg.study.sines.curves import BestRate, best_rates
-from histreg.study.sines.runs import SineRun, sine
+from histreg.study.sines.execution import sine
+from histreg.study.sines.runs import SineRun
 
 FITS_SHOWN = {"l2": 1e-3, "HL-Gauss": 1e-2}  # learning rates, as in the paper
 STYLES = {"l2": (ORANGE, "--"), "HL-Gauss": (BLUE, "-")}

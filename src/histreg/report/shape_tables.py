@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from histreg.report.error_tables import seeds_of
 from histreg.report.printed import PrintedTable
-from histreg.study.analysis.statistics import Estimate, ShapeSetting
+from histreg.study.analysis.estimates import Estimate
+from histreg.study.analysis.statistics import ShapeSetting
 from histreg.study.catalogue import EXPERIMENTS, HEAVY, LIGHT
 from histreg.study.datasets import source
 from histreg.study.engine.runs import Record

@@ -8,7 +8,6 @@ from itertools import product
 from typing import Any
 
 from histreg._checks import check_choice, check_count
-from histreg.bins import PRESETS, Preset
 from histreg.study.atari.runs import ValueRun
 from histreg.study.datasets import GAMES, SERIES, TABLES
 from histreg.study.engine.runs import Run
@@ -34,8 +33,8 @@ from histreg.study.methods import (
     LinearRegression,
     Method,
 )
-from histreg.study.series.forecasters import BODIES
 from histreg.study.series.runs import (
+    ARCHITECTURES,
     CRITERIA,
     FIRST_WEIGHTS,
     HEADS,
@@ -87,18 +86,15 @@ TUNED = (L2(), L1(), MDN(2), MDN(4), HLGauss())
 """The losses whose learning rates are tuned; components of MDN with them."""
 
 
-def _gauss_of(preset: Preset) -> HLGauss:
-    """Return HL-Gauss with the bins and the sigma of a preset."""
-    padding = preset.sigma_in_bins * preset.padding_in_sigmas
-    return HLGauss(preset.sigma_in_bins, preset.n_bins, padding)
+RECOMMENDED = HLGauss(sigma_in_bins=2.0, padding_in_bins=6.0)
+"""The paper's rule of thumb: 100 bins, sigma of two, a padding of three sigmas.
 
-
-RECOMMENDED = _gauss_of(PRESETS["recommended"])
-"""The paper's rule of thumb: 100 bins, sigma of two, a padding of three sigmas."""
+The preset "recommended" of `histreg.PRESETS`."""
 
 FORECAST_HL = RECOMMENDED
 
-VALUE_HL = _gauss_of(PRESETS["atari"])
+VALUE_HL = HLGauss(sigma_in_bins=2.0, padding_in_bins=8.0)
+"""The preset "atari" of `histreg.PRESETS`."""
 VALUE_SEEDS = (1, 2)
 WITHOUT_REWARD = ("Assault", "MontezumaRevenge", "Tennis", "Venture")
 """Games in whose first 250,000 frames nobody scores; in the full file of Assault, which
@@ -199,7 +195,10 @@ def at_rates(
 
 
 def forecasts(
-    *, bodies: Iterable[str] = BODIES, seeds: Iterable[int] = SEEDS, **changes: Any
+    *,
+    bodies: Iterable[str] = ARCHITECTURES,
+    seeds: Iterable[int] = SEEDS,
+    **changes: Any,
 ) -> tuple[ForecastRun, ...]:
     """Return the runs of both losses with sequence models on each series."""
     return tuple(
@@ -582,7 +581,7 @@ def selected(
     for name in methods:
         check_choice("--methods", name, {**METHODS, **PREDICTORS})
     for name in models:
-        check_choice("--models", name, BODIES)
+        check_choice("--models", name, ARCHITECTURES)
     if epochs is not None:
         check_count("--epochs", epochs, at_least=1)
     if datasets:

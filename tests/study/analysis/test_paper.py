@@ -7,6 +7,7 @@ from importlib.resources import files
 import pytest
 from scipy import stats
 
+from histreg.study.analysis.estimates import Estimate
 from histreg.study.analysis.paper import (
     FORECAST_TABLES,
     TABLES,
@@ -15,7 +16,7 @@ from histreg.study.analysis.paper import (
     published_forecast,
     published_log_ratios,
 )
-from histreg.study.analysis.statistics import METRICS, Estimate
+from histreg.study.analysis.statistics import METRICS
 from histreg.study.catalogue import DATA
 from histreg.study.datasets import DATASETS, GAMES, SERIES, dataset
 from histreg.study.series.forecasters import BODIES

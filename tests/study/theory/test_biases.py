@@ -1,27 +1,16 @@
-"""Measurements against the numbers of the paper's appendix, and against numpy."""
+"""Biases and bounds against the numbers of the paper's appendix, and against numpy."""
 
 import math
-from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
 import torch
-from scipy.stats import norm
 
 from histreg import theory
-from histreg.study import measurements
-from histreg.study.atari import replays, states
-from histreg.study.atari.replays import OutOfStepError, replay_of
-from histreg.study.datasets import DATASETS, GAMES, SERIES, DataSet, Table, dataset
-from histreg.study.measurements import (
-    MEASUREMENTS,
-    Measurement,
-    bias_simulation,
-    gaussian_fit,
-)
+from histreg.study.measurements import Measurement
+from histreg.study.theory import biases
+from histreg.study.theory.biases import bias_simulation, gaussian_fit
 from tests.study.made_up import Alone
-from tests.study.toy_game import GAME, Toy, recorded, written
 
 
 def measured(what, name=""):
@@ -29,114 +18,12 @@ def measured(what, name=""):
     return outcome
 
 
-@pytest.fixture
-def _even(monkeypatch):
-    """A data set whose targets lie evenly on [0, 100], borders left out."""
-    y = (np.arange(20_000) + 0.5) / 200
-    data = DataSet(
-        name="even",
-        title="Even",
-        homepage="",
-        licence="",
-        url=None,
-        files=(),
-        member="",
-        sha256=None,
-        n_rows=len(y),
-        n_features=2,
-        y_range=(0.0, 100.0),
-        hidden=(4,),
-        dropout=0.0,
-        epochs=1,
-        quirks="",
-        parse=lambda _: Table(np.zeros((len(y), 2)), y, ("a", "b"), ""),
-    )
-    monkeypatch.setitem(DATASETS, "even", data)
-
-
-# The label bias of even targets on [0, 100] in 100 bins, 10 of them padding on each
-# side: the width is 1.25, and HL-OneBin is a quarter of it off. Checked in numpy.
-LABEL_BIASES = {
-    0.0: 0.3125,
-    1 / 64: 0.297,
-    1 / 16: 0.250,
-    1 / 8: 0.188,
-    1 / 4: 0.0738,
-    1 / 2: 1.8e-3,
-    4.0: 3.1e-3,
-    8.0: 0.224,
-    16.0: 2.46,
-}
-
-
-@pytest.mark.usefixtures("_even")
-def test_even_targets_have_the_label_bias_of_the_table():
-    outcome = measured("label-bias", "even")
-    curves = outcome.curves
-    found = dict(zip(curves["sigma_in_bins"], curves["label bias"], strict=True))
-    assert outcome.metrics["width"] == 1.25
-    for sigma, expected in LABEL_BIASES.items():
-        # The table's digits, two or three.
-        assert found[sigma] == pytest.approx(expected, rel=0.03)
-    assert found[1.0] < 1e-6 and found[2.0] < 1e-6
-
-
-@pytest.mark.usefixtures("_even")
-def test_sigmas_run_over_eleven_powers_of_two_after_none():
-    sigmas = measured("label-bias", "even").curves["sigma_in_bins"]
-    assert sigmas == [0.0, *(2.0**power for power in range(-6, 5))]
-
-
-def test_the_label_bias_of_repeated_targets_is_weighted_by_how_often_they_come():
-    """Diabetes has ties; the mean is over all of its rows, by SciPy."""
-    y, (low, high) = dataset("diabetes").load().y, dataset("diabetes").y_range
-    assert len(np.unique(y)) < len(y)
-    width = (high - low) / 80
-    borders = low - 10 * width + width * np.arange(101)
-    centers = (borders[1:] + borders[:-1]) / 2
-    curves = measured("label-bias", "diabetes").curves
-    for sigma, found in zip(curves["sigma_in_bins"], curves["label bias"], strict=True):
-        if sigma == 0:
-            index = np.floor((y - borders[0]) / width + 1e-9).astype(int)
-            means = centers[index]
-        else:
-            cdf = norm.cdf((borders - y[:, None]) / (sigma * width))
-            probs = np.diff(cdf) / (cdf[:, -1:] - cdf[:, :1])
-            means = probs @ centers
-        # Sums of a hundred products of order 100.
-        assert found == pytest.approx(np.abs(means - y).mean(), rel=1e-9, abs=1e-12)
-
-
-def test_the_density_of_targets_is_numpys_and_has_area_one():
-    y = dataset("diabetes").load().y
-    curves = measured("targets", "diabetes").curves
-    density, borders = np.histogram(y, bins=30, density=True)
-    np.testing.assert_allclose(curves["density"], density, rtol=1e-12)
-    np.testing.assert_allclose(curves["borders"], borders, rtol=1e-12)
-    area = np.sum(np.array(curves["density"]) * np.diff(curves["borders"]))
-    assert area == pytest.approx(1)
-
-
-def test_the_facts_of_diabetes_are_those_of_its_table():
-    y = dataset("diabetes").load().y
-    assert measured("targets", "diabetes").metrics == {
-        "train rows": 354,  # 442 less a fifth, rounded down
-        "test rows": 88,
-        "features": 10,
-        "low": 0,
-        "high": 350,
-        "smallest": 25,
-        "largest": 346,
-        "distinct": len(np.unique(y)),
-    }
-
-
 @pytest.fixture(scope="module")
 def simulated():
     """Return Figure 13 with few of its points: it takes a second, not half a minute."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(measurements, "N_DISCRETIZED", 501)
-        patch.setattr(measurements, "N_TRUNCATED", 2_001)
+        patch.setattr(biases, "N_DISCRETIZED", 501)
+        patch.setattr(biases, "N_TRUNCATED", 2_001)
         return bias_simulation("", Alone())
 
 
@@ -258,116 +145,3 @@ def test_the_bounds_cross_where_the_appendix_says():
     # There both bounds are equal.
     assert -2 * math.log(crossing) == pytest.approx(4 * (1 - crossing), rel=1e-12)
     assert told["useless epsilon"] == pytest.approx(math.exp(-2))
-
-
-def on_series(monkeypatch, y):
-    """Return what naive forecasts are worth on a series of 30 moments a month."""
-
-    def parse(content):  # noqa: ARG001
-        x = np.random.default_rng(0).normal(size=(len(y), 7))
-        x[:, -1] = y
-        return Table(x, y.copy(), tuple("abcdefg"), "made")
-
-    made = replace(
-        SERIES["ETTh1"],
-        name="made",
-        files=(),  # so that there is no file to look for
-        sha256=None,
-        n_rows=len(y),
-        rows_a_month=30,
-        parse=parse,
-    )
-    monkeypatch.setitem(SERIES, "made", made)
-    return measured("naive", "made")
-
-
-def test_naive_forecasts_of_what_grows_steadily_are_off_by_the_steps(monkeypatch):
-    """By hand: of y = t the last value is h behind, the mean of 96 h + 47.5."""
-    outcome = on_series(monkeypatch, np.arange(620.0))
-    deviation = math.sqrt((360**2 - 1) / 12)  # of 0 to 359, the months of train
-    h = np.arange(1, 97)
-    # The 25 windows that forecast within the test part, of 480 to 599.
-    ahead = np.concatenate([np.arange(t, t + 96) for t in range(480, 505)]) - 179.5
-    expected = {}
-    for how, error in (
-        ("last value", h),
-        ("mean of inputs", h + 47.5),
-        ("zero", ahead),
-    ):
-        expected[f"{how}, test MSE"] = np.mean((error / deviation) ** 2)
-        expected[f"{how}, test MAE"] = np.mean(error / deviation)
-    # Inputs are in float32, of order 4, and differ by a hundredth.
-    assert outcome.metrics == pytest.approx(expected, rel=1e-5)
-    assert outcome.data_sha256 == "made"
-
-
-def test_naive_forecasts_of_the_level_of_train_are_all_right(monkeypatch):
-    """A year at -1 and 1 in turn, which then is 0, the mean: no error is left."""
-    y = np.where(np.arange(620) % 2, 1.0, -1.0)
-    y[360:] = 0.0
-    told = on_series(monkeypatch, y).metrics
-    assert set(told.values()) == {0.0}
-    assert len(told) == 6
-
-
-@pytest.fixture
-def _toy(tmp_path, monkeypatch):
-    """A toy game, of which 100 frames are replayed."""
-    monkeypatch.setenv("HISTREG_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("HISTREG_DATA", str(tmp_path))
-    monkeypatch.setitem(GAMES, "toy", GAME)
-    monkeypatch.setattr(measurements, "replay_of", partial(replay_of, emulator_of=Toy))
-    monkeypatch.setattr(measurements, "N_FRAMES", 100)
-    monkeypatch.setattr(replays, "TIME_LIMIT", 25)
-    monkeypatch.setattr(states, "KNOWN", 0.99)  # or all of it were cut off
-
-
-@pytest.mark.usefixtures("_toy")
-def test_a_replay_is_told_by_its_resets_its_rewards_and_its_parts(tmp_path):
-    content = recorded(130, time_limit=25)
-    written(tmp_path, content)
-    outcome = measured("replays", "toy")
-    told, curves = outcome.metrics, outcome.curves
-    # They last 20, 27, 24, 21 actions: the second is cut off by the time limit.
-    assert curves["start"] == [0, 22, 48, 74, 97]
-    assert curves["stop"] == [21, 48, 73, 96, 100]
-    assert curves["is over"] == [1, 0, 1, 1, 0]
-    assert [at for at in range(100) if content[at] == ord("R")] == curves["start"]
-    assert told["frames"] == 100 and told["episodes"] == 5
-    assert told["resets after the end"] == 3
-    assert told["resets at the time limit"] == 1
-    assert told["test episodes"] == 1 and told["train episodes"] == 4
-    assert told["test states"] == 20
-    # The second action scores 1, the third -0.5; each is one letter of the file.
-    assert (
-        told["rewarded share"] == sum(letter in b"bc" for letter in content[:100]) / 100
-    )
-    ended = [content[a:b] for a, b in ((0, 21), (48, 73), (74, 96))]
-    points = sum(part.count(b"b") - part.count(b"c") / 2 for part in ended)
-    assert told["mean score"] == pytest.approx(points / 3)
-    assert told["least return"] < told["mean return"] < told["largest return"]
-    assert outcome.data_sha256 == GAME.actions(n_frames=100).sha256
-
-
-@pytest.mark.usefixtures("_toy")
-def test_a_replay_that_loses_step_is_no_measurement(tmp_path):
-    content = recorded(130, time_limit=25)
-    written(tmp_path, content[:5] + content[6:])
-    with pytest.raises(OutOfStepError, match="the replay of Toy must keep step"):
-        measured("replays", "toy")
-
-
-@pytest.mark.parametrize("what", MEASUREMENTS)
-def test_json_brings_a_measurement_back(what):
-    run = Measurement(what, "pole")
-    assert Measurement.from_json(run.to_json()) == run
-
-
-def test_a_measurement_moves_to_another_data_set_if_it_is_on_one():
-    assert Measurement("targets", "pole").moved_to("bike").dataset == "bike"
-    assert Measurement("bias").moved_to("bike") == Measurement("bias")
-
-
-def test_what_cannot_be_measured_is_refused():
-    with pytest.raises(ValueError, match="what must be one of 'label-bias'"):
-        Measurement("weight")

@@ -10,8 +10,8 @@ from functools import cached_property
 from scipy import stats
 
 from histreg.errors import InputError
+from histreg.study.analysis.estimates import Estimate
 from histreg.study.analysis.statistics import (
-    Estimate,
     ValueSetting,
     value_settings,
 )

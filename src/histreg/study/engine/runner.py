@@ -14,14 +14,12 @@ from datetime import UTC, datetime
 from itertools import groupby, pairwise
 from pathlib import Path
 
-import torch
-
 from histreg.errors import InputError
+from histreg.study.engine.checkpoints import CheckpointError
 from histreg.study.engine.environment import environment
 from histreg.study.engine.executors import Pool, WorkerLostError, is_stopping
 from histreg.study.engine.runs import Record, Run
 from histreg.study.engine.store import DamageWarning, DiskFullError, Store
-from histreg.study.tabular.trainer import CheckpointError
 
 CHECKPOINT_EVERY_S = 60.0
 REPORT_EVERY_S = 0.5
@@ -29,6 +27,7 @@ LOSSES_ALLOWED = 2
 """How often a stack may lose its worker, of which the first may not be its fault."""
 
 Stack = tuple[Run, ...]
+"""Runs that are computed together, by one worker."""
 
 
 class StoppedError(Exception):
@@ -59,7 +58,7 @@ class Summary:
 
 @dataclass
 class Situation:
-    """How a study stands: told again and again while it runs."""
+    """The progress of a study, reported repeatedly while it runs."""
 
     total_s: float
     """Expected seconds of one core, of all stacks."""
@@ -82,7 +81,7 @@ def plan(runs: Iterable[Run], store: Store) -> list[Stack]:
     epochs = {run: store.epoch(run) for run in missing}
 
     def company(run: Run) -> tuple[str, int]:
-        return repr(run.stack), epochs[run]
+        return repr(run.stack_key), epochs[run]
 
     stacks: list[Stack] = []
     ordered = sorted(missing, key=lambda run: (company(run), run.label))
@@ -104,19 +103,19 @@ def expected_s(stack: Stack) -> float:
 def measured_pace(records: Iterable[Record]) -> float:
     """Return the time that runs took over that which was expected; 1 if none is known.
 
-    Runs of less than a second tell little, and are left out.
+    Runs of less than a second are too noisy, and are left out.
     """
-    told = [
+    times = [
         (record.elapsed_s, record.run.expected_s)
         for record in records
         if record.outcome.diverged_at is None and record.run.expected_s >= 1
     ]
-    expected = sum(e for _, e in told)
-    return sum(took for took, _ in told) / expected if expected else 1.0
+    expected = sum(e for _, e in times)
+    return sum(took for took, _ in times) / expected if expected else 1.0
 
 
-class _Workplace:
-    """What a stack may use of the world while it is computed."""
+class _StackContext:
+    """The `RunContext` of a stack: its checkpoints, and reports to the store."""
 
     def __init__(self, store: Store, stack: Sequence[Run], data_dir: str | None):
         self.store, self.stack, self.data_dir = store, stack, data_dir
@@ -157,6 +156,8 @@ def work(
     Runs that another process holds are left to it. An error is written down for each
     run, and does not concern other stacks; a full disk does.
     """
+    import torch  # by workers only: a plan or a status does without
+
     torch.set_num_threads(1)
     store = Store(root)
     with store.claim(stack) as mine:
@@ -168,9 +169,9 @@ def work(
         try:
             for module in modules:  # a person's own data sets
                 importlib.import_module(module)
-            workplace = _Workplace(store, mine, data_dir)
-            resumed_after = max(kept.epoch for kept in workplace.checkpoints)
-            outcomes = type(mine[0]).compute(mine, workplace)
+            context = _StackContext(store, mine, data_dir)
+            resumed_after = max(kept.epoch for kept in context.checkpoints)
+            outcomes = type(mine[0]).compute(mine, context)
             finished = datetime.now(UTC).isoformat(timespec="seconds")
             # Sums of float32 depend on the company, so that to make a record again
             # takes the same stack, from the first epoch on.
@@ -178,13 +179,13 @@ def work(
             if resumed_after:
                 where["resumed_after_epoch"] = resumed_after
             for run, outcome, kept in zip(
-                mine, outcomes, workplace.checkpoints, strict=True
+                mine, outcomes, context.checkpoints, strict=True
             ):
                 store.save(Record(run, outcome, where, kept.spent_s, finished))
         except StoppedError:
             return Done(stopped=True)
         except CheckpointError:
-            damages = (kept.damage for kept in workplace.checkpoints)
+            damages = (kept.damage for kept in context.checkpoints)
             return Done(damages=tuple(filter(None, damages)))
         except DiskFullError:
             raise
@@ -220,7 +221,7 @@ def run(
     modules : sequence of str
         To be imported by the workers too, for data sets of one's own.
     on_change : callable, optional
-        Told now and then how things stand.
+        Called now and then with the progress.
 
     Returns
     -------

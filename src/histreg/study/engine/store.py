@@ -37,12 +37,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
-from torch import Tensor
 
 from histreg._files import CANNOT_WRITE, whole
 from histreg.errors import InputError, WriteError
@@ -53,6 +51,9 @@ from histreg.study.engine.runs import (
     check_parts,
     check_record,
 )
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 CHECKPOINT_FORMAT = 2
 """Of what networks in training keep; others are not gone on from, but begun anew."""
@@ -345,7 +346,7 @@ class Store:
         return self.root / "claims" / f"{run.key}.lock"
 
     def _progress_path(self, stack: Sequence[Run]) -> Path:
-        return self.root / "progress" / f"{stack_key(stack)}.json"
+        return self.root / "progress" / f"{stack_digest(stack)}.json"
 
     def _lock(self, run: Run) -> FileLock:
         path = self._lock_path(run)
@@ -450,7 +451,9 @@ class RunCheckpoint:
         return time.monotonic() - self.saved >= self.every_s or self.must_save()
 
     def save(self, tensors: dict[str, Tensor], notes: dict[str, Any]) -> None:
-        """Save tensors, and notes that JSON can hold."""
+        """Save tensors, and notes that can be written as JSON."""
+        from safetensors.torch import save_file  # imports PyTorch
+
         text = json.dumps(
             {"spent_s": self.spent_s, "format": CHECKPOINT_FORMAT, **notes}
         )
@@ -489,7 +492,7 @@ class RunCheckpoint:
         return dict(notes)
 
 
-def stack_key(runs: Sequence[Run]) -> str:
+def stack_digest(runs: Sequence[Run]) -> str:
     """Return sixteen hexadecimal digits that stand for a set of runs."""
     text = " ".join(sorted(run.key for run in runs))
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from histreg.study.analysis.statistics import Estimate
+from histreg.study.analysis.estimates import Estimate
 from histreg.study.engine.runs import Record
 from histreg.study.methods import L2
 from histreg.study.sines.runs import SineRun

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from histreg.study.methods import Criterion
-from histreg.study.methods.histograms import CrossEntropies
-from histreg.study.tabular.perceptrons import Perceptrons
-from histreg.study.tabular.trainer import Probe, Rows, When, batches
+from histreg.study.methods.criteria.criterion import Criterion
+from histreg.study.methods.criteria.histograms import CrossEntropies
+from histreg.study.networks.perceptrons import Perceptrons
+from histreg.study.tabular.trainer import Examples, Probe, When, batches
 
 N_PROBED = 2048  # rows on which gradients are measured
 SMALLEST_EXCESS = 1e-12
@@ -33,8 +33,8 @@ class Gradients:
         self,
         network: Perceptrons,
         criteria: Sequence[Criterion],
-        rows: Rows,
-        others: Mapping[str, Rows],  # noqa: ARG002
+        rows: Examples,
+        others: Mapping[str, Examples],  # noqa: ARG002
     ) -> list[dict[str, float]]:
         """Return "gradient norm" and "excess loss" of each network.
 
@@ -51,14 +51,14 @@ class Gradients:
             floor = criterion.floor(everything).double()
             excess.append(criterion.loss(out, everything).double() - floor)
         network.backward(x)
-        found = [
+        measured = [
             {"gradient norm": network.gradients.vector_of(i).norm().item()}
             for i in range(network.shape.n_models)
         ]
-        for told, each in zip(found, torch.cat(excess).tolist(), strict=True):
-            if not math.isnan(each):
-                told["excess loss"] = max(each, SMALLEST_EXCESS)
-        return found
+        for numbers, loss in zip(measured, torch.cat(excess).tolist(), strict=True):
+            if not math.isnan(loss):
+                numbers["excess loss"] = max(loss, SMALLEST_EXCESS)
+        return measured
 
 
 class Sensitivity:
@@ -70,25 +70,25 @@ class Sensitivity:
         self,
         network: Perceptrons,
         criteria: Sequence[Criterion],
-        rows: Rows,  # noqa: ARG002
-        others: Mapping[str, Rows],
+        rows: Examples,  # noqa: ARG002
+        others: Mapping[str, Examples],
     ) -> list[dict[str, float]]:
         """Return the mean norm of the derivative of the prediction in the inputs.
 
         In original units of y by standard deviations of the inputs.
         """
-        found: list[dict[str, float]] = [{} for _ in range(network.shape.n_models)]
-        for name, each in others.items():
+        measured: list[dict[str, float]] = [{} for _ in range(network.shape.n_models)]
+        for name, part in others.items():
             norms = torch.cat(
                 [
-                    _input_slopes(network, criteria, each.x[batch]).norm(dim=-1)
-                    for batch in batches(len(each.x), ROWS_AT_ONCE)
+                    _input_slopes(network, criteria, part.x[batch]).norm(dim=-1)
+                    for batch in batches(len(part.x), ROWS_AT_ONCE)
                 ],
                 dim=1,
             )  # (M, n)
-            for told, norm in zip(found, norms.double().mean(dim=1), strict=True):
-                told[f"{name} sensitivity"] = norm.item()
-        return found
+            for numbers, norm in zip(measured, norms.double().mean(dim=1), strict=True):
+                numbers[f"{name} sensitivity"] = norm.item()
+        return measured
 
 
 def _input_slopes(
@@ -117,29 +117,29 @@ class Snapshots:
         self,
         network: Perceptrons,
         criteria: Sequence[Criterion],
-        rows: Rows,  # noqa: ARG002
-        others: Mapping[str, Rows],
+        rows: Examples,  # noqa: ARG002
+        others: Mapping[str, Examples],
     ) -> list[dict[str, Any]]:
         """Return "<name> snapshots": for each of the rows, y and the probabilities.
 
         Nothing for networks that are not trained by cross-entropy over bins.
         """
-        found: list[dict[str, Any]] = [{} for _ in range(network.shape.n_models)]
-        for name, each in others.items():
-            ranked = each.y.argsort(stable=True)
+        measured: list[dict[str, Any]] = [{} for _ in range(network.shape.n_models)]
+        for name, part in others.items():
+            ranked = part.y.argsort(stable=True)
             shown = ranked[[int(share * (len(ranked) - 1)) for share in SHOWN]]
-            y = each.y[shown].tolist()
+            y = part.y[shown].tolist()
             i = 0
-            groups = zip(criteria, network.forward(each.x[shown]), strict=True)
+            groups = zip(criteria, network.forward(part.x[shown]), strict=True)
             for criterion, outputs in groups:  # (M, 3, o)
                 for probs in outputs.double().softmax(dim=-1).tolist():
                     if isinstance(criterion, CrossEntropies):
-                        found[i][f"{name} snapshots"] = [
+                        measured[i][f"{name} snapshots"] = [
                             {"y": at, "probs": h}
                             for at, h in zip(y, probs, strict=True)
                         ]
                     i += 1
-        return found
+        return measured
 
 
 PROBES: dict[str, type[Probe]] = {

@@ -17,8 +17,8 @@ from torch import Tensor
 
 from histreg import losses, targets, theory
 from histreg.bins import PRESETS, Bins
-from histreg.study.engine.runs import Outcome, Workplace
-from histreg.study.engine.seeding import stream
+from histreg.study.engine.runs import Outcome, RunContext
+from histreg.study.engine.seeding import generator_for
 
 Numbers = dict[str, float]
 Target = Callable[[Tensor, Bins], Tensor]
@@ -33,14 +33,14 @@ UNIT_BINS = Bins.uniform(-100.5, 100.5, 201)
 """Around that of zero, with more padding than any sigma here can tell from infinity."""
 
 
-def theorems(name: str, workplace: Workplace) -> Outcome:  # noqa: ARG001
+def theorems(name: str, context: RunContext) -> Outcome:  # noqa: ARG001
     """Return the worst case of each statement, by its number in the specification."""
     return Outcome({k: v for check in CHECKS for k, v in check().items()})
 
 
 def target_sanity() -> Numbers:
     """T1: targets are distributions, and HL-Gauss has its limits and its symmetry."""
-    generator = stream(1, "T1")
+    generator = generator_for(1, "T1")
     found = _Worst()
     for k in torch.randint(2, 301, (40,), generator=generator).tolist():
         bins = Bins.uniform(-1.0, 2.0, k)
@@ -66,7 +66,7 @@ def target_sanity() -> Numbers:
 
 def loss_identities() -> Numbers:
     """T2: the loss minus the entropy is a divergence, and its gradient is h - p."""
-    generator = stream(1, "T2")
+    generator = generator_for(1, "T2")
     found = _Worst()
     bins = Bins.uniform(0.0, 10.0, 20)
     for target in TARGETS.values():
@@ -111,7 +111,7 @@ def loss_identities() -> Numbers:
 
 def gradient_bound() -> Numbers:
     """T3: Proposition 1, on random networks; and the same of the squared error."""
-    generator = stream(1, "T3")
+    generator = generator_for(1, "T3")
     found = _Worst()
     bins = Bins.uniform(0.0, 1.0, 20)
 
@@ -159,7 +159,7 @@ def gradient_bound() -> Numbers:
 
 def minimizer() -> Numbers:
     """T4: the histogram of smallest mean loss is the mean of the targets."""
-    generator = stream(1, "T4")
+    generator = generator_for(1, "T4")
     found = _Worst()
     bins = Bins.uniform(0.0, 1.0, 15)
     for target in TARGETS.values():
@@ -238,7 +238,7 @@ def half_width_bound() -> Numbers:
 
 def projected_bias() -> Numbers:
     """T8: HL-Projected keeps y between the outer centers."""
-    generator = stream(1, "T8")
+    generator = generator_for(1, "T8")
     found = _Worst()
     for k in torch.randint(2, 301, (40,), generator=generator).tolist():
         bins = Bins.uniform(-1.0, 2.0, k)
@@ -333,7 +333,7 @@ def maximum_entropy() -> Numbers:
     def integral(values: Tensor) -> Tensor:  # over each bin
         return (values * area).sum(dim=-1)
 
-    logits = 2 * torch.randn(40, generator=stream(1, "T13"), dtype=torch.float64)
+    logits = 2 * torch.randn(40, generator=generator_for(1, "T13"), dtype=torch.float64)
     log_density = (logits.log_softmax(dim=-1) - math.log(bins.width))[:, None]
     for center, tau in ((0.3, 0.25), (-0.7, 0.5), (0.0, 1.0)):
         reward = -((y - center) ** 2) / 2

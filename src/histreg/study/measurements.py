@@ -1,0 +1,98 @@
+"""Measurement: a run that trains nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from histreg._checks import check_choice
+from histreg.study.datasets import TABLES
+from histreg.study.engine.runs import Outcome, Run, RunContext
+
+MEASUREMENTS = (
+    "label-bias",
+    "targets",
+    "bias",
+    "bound",
+    "naive",
+    "replays",
+    "theorems",
+)
+EXPECTED_S = {"bias": 40.0, "replays": 215.0, "theorems": 6.0}  # of a core
+S_A_MEASUREMENT, S_A_CELL = 0.05, 2.8e-7  # of others, and of a table that they read
+
+
+@dataclass(frozen=True)
+class Measurement(Run):
+    """Something to compute from formulas, or from the targets of a data set.
+
+    Parameters
+    ----------
+    what : str
+        One of `MEASUREMENTS`.
+    dataset : str
+        Empty for what needs none.
+    """
+
+    kind: ClassVar[str] = "measurement"
+
+    what: str
+    dataset: str = ""
+
+    def __post_init__(self) -> None:
+        check_choice("what", self.what, MEASUREMENTS)
+
+    def moved_to(self, dataset: str) -> Measurement:
+        """Return the same on another data set; itself if it needs none."""
+        return replace(self, dataset=dataset) if self.dataset else self
+
+    @property
+    def folder(self) -> tuple[str, ...]:
+        """The data set, if there is one, then what is measured."""
+        return (self.dataset or "theory", self.what)
+
+    @property
+    def label(self) -> str:
+        """What is measured, and on what."""
+        return f"{self.dataset}, {self.what}" if self.dataset else self.what
+
+    @property
+    def stack_key(self) -> tuple[object, ...]:
+        """Each by itself."""
+        return (self.kind, self.what, self.dataset)
+
+    @property
+    def expected_s(self) -> float:
+        """The time to read the table, but for what is simulated or played."""
+        if self.what in EXPECTED_S:
+            return EXPECTED_S[self.what]
+        read = TABLES.get(self.dataset)
+        n_cells = 0 if read is None else read.n_rows * read.n_features
+        return S_A_MEASUREMENT + S_A_CELL * n_cells
+
+    @classmethod
+    def compute(cls, runs: Sequence[Measurement], context: RunContext) -> list[Outcome]:
+        """Compute each measurement."""
+        measure = _functions()
+        return [measure[run.what](run.dataset, context) for run in runs]
+
+
+def _functions() -> dict[str, Callable[[str, RunContext], Outcome]]:
+    """Return what computes each measurement, from the data set's name."""
+    # Here, since they import PyTorch.
+    from histreg.study.atari.replay_facts import replay_facts
+    from histreg.study.series.naive import naive_forecasts
+    from histreg.study.tabular.labels import label_bias, target_histogram
+    from histreg.study.theory.biases import bias_simulation, bound_example
+    from histreg.study.theory.theorems import theorems
+
+    return {
+        "label-bias": label_bias,
+        "targets": target_histogram,
+        "bias": bias_simulation,
+        "bound": bound_example,
+        "naive": naive_forecasts,
+        "replays": replay_facts,
+        "theorems": theorems,
+    }
