@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING
 
 from histreg.errors import InputError
 from histreg.study.datasets.source import Source, names, sha256_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 RESET, FIRST = ord("R"), ord("a")
 RESETS = -1  # the code of a reset among those of actions
@@ -61,6 +63,8 @@ class Game(Source):
             How many, from the first on, so that files of any length that have them
             give the same; all if it is not told.
         """
+        import numpy as np
+
         content = self.content(data_dir).rstrip(b"\n")
         if n_frames is not None and len(content) < n_frames:
             raise InputError(

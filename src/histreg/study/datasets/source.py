@@ -18,15 +18,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from histreg._files import whole
 from histreg.errors import DownloadError, InputError
 
-Floats = npt.NDArray[np.float64]
+if TYPE_CHECKING:  # functions that read data import it, a list of data sets needs none
+    import numpy as np
+    import numpy.typing as npt
+
+Floats: TypeAlias = "npt.NDArray[np.float64]"
 CHUNK = 2**16  # bytes; pooch's own 1024 with a flush after each is slow for 200 MB
 
 
@@ -269,6 +270,7 @@ def frame(
     keep : sequence of str, optional
         The columns that are read, if not all are.
     """
+    import numpy as np
     import pandas as pd  # here, since it comes with an extra
 
     found = content[: content.find(b"\n")].decode("utf-8", "replace").split(separator)
@@ -294,6 +296,8 @@ def frame(
 
 def array(numbers: Any) -> Floats:
     """Return a frame's or a column's numbers as an array in C order, all its own."""
+    import numpy as np
+
     return np.array(numbers.to_numpy(), dtype=np.float64, order="C")
 
 
@@ -393,6 +397,7 @@ def _member(content: bytes, member: str) -> bytes:
 
 def _checked(data: TableSource, table: Table, *, called: str) -> Table:
     """Return the table if it has the declared shape, hash and more."""
+    import numpy as np
 
     def refuse(requirement: str) -> None:
         raise InputError(f"{called} is not {data.title} as published: {requirement}")
