@@ -37,13 +37,13 @@ class LineTraining(NetworkTraining):
         error = self.network(self.x[index])[:, 0, 0, 0] - self.y[index]
         return error.square().mean()
 
-    def note(self, loss):
+    def record_loss(self, loss):
         self.losses.append(loss)
 
-    def notes(self):
+    def extra_state(self):
         return {"more.x": self.x[0]}, {"losses": self.losses}
 
-    def take(self, tensors, notes):
+    def restore_extra_state(self, tensors, notes):
         assert torch.equal(under("more", tensors)["x"], self.x[0])
         self.losses = notes["losses"]
 

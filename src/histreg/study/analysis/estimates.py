@@ -1,4 +1,4 @@
-"""Estimates: means with standard errors. Pure statistics, of whatever numbers."""
+"""Estimates: means with standard errors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Estimate:
     ----------
     mean : float
     se : float
-        NaN if one number cannot tell.
+        NaN if it is not known, as of one number.
     n : int
         Numbers that went into it; 0 if that is not known.
     """
@@ -58,7 +58,7 @@ class Estimate:
 
     @property
     def half_interval(self) -> float:
-        """Half of Student's 95 % interval of the mean; NaN if n does not tell."""
+        """Half of Student's 95 % interval of the mean; NaN if n is not above 1."""
         return self.se * students_factor(self.n) if self.n > 1 else math.nan
 
     def apart(self, other: Estimate) -> float:

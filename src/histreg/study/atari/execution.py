@@ -40,13 +40,13 @@ def outcome_of(
     diverged_at = training.run_all(context)
     metrics: dict[str, float] = {}
     if diverged_at is None:
-        metrics = training.judged(context) | _facts(parts)
+        metrics = training.evaluate(context) | _facts(parts)
     curves = {"train loss": training.curve}
     return Outcome(metrics, curves, diverged_at, replay.sha256)
 
 
 def _facts(parts: Parts) -> dict[str, float]:
-    """Return what there was to learn from, and the errors of knowing nothing of it."""
+    """Return facts about the states, and the errors of constant predictions."""
     known, y = parts.train.y.double(), parts.test.y.double()
     return {
         "test MAE of the median": (y - known.median()).abs().mean().item(),
@@ -106,8 +106,8 @@ class ValueTraining(NetworkTraining):
         outputs = self.network(train.inputs(index))
         return self.run.method.loss(outputs, train.y[index]).mean()
 
-    def note(self, loss: float) -> None:
-        """Add a point to the curve when enough losses have come together."""
+    def record_loss(self, loss: float) -> None:
+        """Add a point to the curve for every so many losses."""
         self.total, self.n_batches = self.total + loss, self.n_batches + 1
         if self.n_batches == BATCHES_A_POINT:
             self.curve.append(float(f"{self.total / self.n_batches:.4g}"))
@@ -119,7 +119,7 @@ class ValueTraining(NetworkTraining):
         context.report(done / (self.run.epochs * n_train + TEST_COST * n_test))
 
     @torch.no_grad()
-    def judged(self, context: RunContext) -> dict[str, float]:
+    def evaluate(self, context: RunContext) -> dict[str, float]:
         """Return the metrics on all test states, on the scale of [0, 1]."""
         test = self.parts.test
         sums: dict[str, float] = {}
@@ -139,16 +139,20 @@ class ValueTraining(NetworkTraining):
         means["RMSE"] = math.sqrt(means.pop("MSE"))
         return {f"test {name}": mean for name, mean in means.items()}
 
-    def notes(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """Return the curve so far, with what is to become its next point."""
+    def extra_state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """Return the curve so far, and the losses of its next point."""
         return {}, {
             "total": self.total,
             "n_batches": self.n_batches,
             "curve": self.curve,
         }
 
-    def take(self, tensors: dict[str, Tensor], notes: dict[str, Any]) -> None:  # noqa: ARG002
-        """Continue from what `notes` returned."""
+    def restore_extra_state(
+        self,
+        tensors: dict[str, Tensor],  # noqa: ARG002
+        notes: dict[str, Any],
+    ) -> None:
+        """Continue from what `extra_state` returned."""
         check_parts(notes, {"total": (float, int), "n_batches": int, "curve": list})
         self.total, self.n_batches = notes["total"], notes["n_batches"]
         self.curve = notes["curve"]

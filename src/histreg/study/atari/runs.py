@@ -1,4 +1,4 @@
-"""Value runs: two losses on a network that predicts the return of a player of Atari."""
+"""Value runs: two losses on a network that predicts returns in an Atari game."""
 
 from __future__ import annotations
 
@@ -90,12 +90,12 @@ class ValueRun(NetworkRun):
 
     @property
     def stack_key(self) -> tuple[object, ...]:
-        """Each by itself, those of one game in a row: they read the same frames."""
+        """Each by itself, those of one game in sequence: they read the same frames."""
         return (self.kind, self.dataset, self.key)
 
     @property
     def expected_s(self) -> float:
-        """By the number of frames, alike for all games, which keeps them in a row."""
+        """From the number of frames: equal for all games, so they stay in order."""
         return self.epochs * self.n_frames * S_A_FRAME
 
     def outcome(self, context: RunContext, checkpoint: Checkpoint | None) -> Outcome:

@@ -1,4 +1,4 @@
-"""States: what is seen of a game, and the return that follows."""
+"""States: the frames seen in a game, and the returns that follow."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Parts:
 def returns_of(replay: Replay, target: str = "arrival") -> npt.NDArray[np.float64]:
     """Return the discounted sum of rewards from each frame on: (f,).
 
-    Each episode has its own: what follows a reset is no merit of what came before.
+    Returns do not extend beyond the end of an episode.
 
     Parameters
     ----------

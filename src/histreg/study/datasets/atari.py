@@ -1,4 +1,4 @@
-"""Atari: what good players did in 58 games, frame by frame, to be replayed."""
+"""Atari: the recorded actions of good players in 58 games, to be replayed."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Game(Source):
             See `Source.content` for where else the file is looked for.
         n_frames : int, optional
             How many, from the first on, so that files of any length that have them
-            give the same; all if it is not told.
+            give the same; all by default.
         """
         import numpy as np
 

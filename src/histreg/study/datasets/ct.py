@@ -17,7 +17,7 @@ def parse(content: bytes) -> Table:
     over all rows, training and test together, of 8.236 (16 splits, each within 0.002),
     and so have the paper's 8.209 and 8.341; with the patient's number it is 8.219. The
     training MAE is 6.084 without and 6.069 with the number, with a standard deviation
-    of 0.011 over splits, so that the paper's 6.073 does not tell.
+    of 0.011 over splits, so the paper's 6.073 does not decide it.
     """
     import numpy as np
 

@@ -1,4 +1,4 @@
-"""Diabetes: how far the illness got in a year. Small, and always there."""
+"""Diabetes: disease progression after a year. Small, and always available."""
 
 from histreg.study.datasets.dataset import DataSet
 from histreg.study.datasets.source import Table, sha256_of

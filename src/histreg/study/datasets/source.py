@@ -64,7 +64,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Source:
-    """The facts of a file, and how it is had.
+    """The facts of a file, and where to get it.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ class Source:
 
 @dataclass(frozen=True)
 class TableSource(Source):
-    """The facts of a file of numbers, and how they are had.
+    """The facts of a file with a table, and how to read it.
 
     Parameters
     ----------
@@ -273,10 +273,11 @@ def frame(
     import numpy as np
     import pandas as pd  # here, since it comes with an extra
 
-    found = content[: content.find(b"\n")].decode("utf-8", "replace").split(separator)
-    if len(found) != len(columns):
-        raise InputError(f"it must have {len(columns)} columns, got {len(found)}")
-    for name, wanted in zip(found, columns, strict=True):
+    first_line = content[: content.find(b"\n")].decode("utf-8", "replace")
+    cells = first_line.split(separator)
+    if len(cells) != len(columns):
+        raise InputError(f"it must have {len(columns)} columns, got {len(cells)}")
+    for name, wanted in zip(cells, columns, strict=True):
         if header and name != wanted:
             raise InputError(f"it must have a column {wanted!r}, got {name!r} there")
     with warnings.catch_warnings():
@@ -302,10 +303,10 @@ def array(numbers: Any) -> Floats:
 
 
 def cache_folder() -> Path | None:
-    """Return the folder of what can be had again: downloads, replays.
+    """Return the folder of files that can be recreated: downloads and replays.
 
-    It is that of ``HISTREG_CACHE``, or the operating system's for such; None without
-    pooch, which knows that and downloads.
+    It is that of ``HISTREG_CACHE``, or the cache of the operating system; None without
+    pooch, which knows that folder and downloads files.
     """
     try:
         import pooch
@@ -316,15 +317,15 @@ def cache_folder() -> Path | None:
 
 def _folders(data_dir: str | Path | None) -> list[Path]:
     """Return the folders in which files are looked for, in this order."""
-    found = []
+    folders = []
     given = {"data_dir": data_dir, "HISTREG_DATA": os.environ.get("HISTREG_DATA")}
     for name, folder in given.items():
         if folder:
             if not Path(folder).is_dir():
                 raise InputError(f"{name} must be a folder, got {name}={str(folder)!r}")
-            found.append(Path(folder))
+            folders.append(Path(folder))
     cache = cache_folder()
-    return found if cache is None else [*found, cache]
+    return folders if cache is None else [*folders, cache]
 
 
 # Two at a time: the songs alone take 370 MB.
@@ -339,7 +340,7 @@ def _embedded(data: TableSource) -> Table:
 
 
 def _table(data: TableSource, path: Path, *, called: str) -> Table:
-    """Return the table of a file, once all that is known of it holds."""
+    """Return the table of a file, after checking it."""
     content = _content(data, path, called=called)
     try:
         table = data.parse(content)
@@ -354,11 +355,11 @@ def _table(data: TableSource, path: Path, *, called: str) -> Table:
 def _content(data: Source, path: Path, *, called: str) -> bytes:
     """Return the unpacked bytes of a file, if they have the declared hash."""
     content = _unpacked(path, data.member, called=called)
-    found = sha256_of(content)
-    if data.sha256 not in (None, found):
+    checksum = sha256_of(content)
+    if data.sha256 not in (None, checksum):
         raise InputError(
             f"{called} is not {data.member} of {data.title} as published: it must have "
-            f"sha256 {data.sha256}, got {found} ({len(content):,} bytes), so it was "
+            f"sha256 {data.sha256}, got {checksum} ({len(content):,} bytes), so it was "
             f"cut short or changed"
         )
     return content
@@ -367,7 +368,7 @@ def _content(data: Source, path: Path, *, called: str) -> bytes:
 def _unpacked(path: Path, member: str, *, called: str) -> bytes:
     """Return a file's content, unpacked, with LF line ends.
 
-    How it is packed is told by its first bytes, not by its name. UCI's files come with
+    The first bytes say how it is packed, not the name. UCI's files come with
     CRLF, copies of them also with LF: only with one of both do they have one hash.
     """
     content = path.read_bytes()

@@ -1,4 +1,4 @@
-"""Run: one thing to compute, as data; Outcome and Record: what came of it."""
+"""Run: one thing to compute, as data; Outcome and Record: its results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FORMAT = 1  # of a record; a reader refuses what is newer
 
 
 class DamagedError(ValueError):
-    """What was read from disk is not what was written there; the message says why."""
+    """A file is not what was written; the message says why."""
 
 
 class RunContext(Protocol):
@@ -35,7 +35,7 @@ class RunContext(Protocol):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a run.
+    """The result of a run.
 
     Parameters
     ----------
@@ -44,9 +44,9 @@ class Outcome:
     curves : mapping
         Lists of numbers by name.
     diverged_at : int, optional
-        The epoch or iteration in which it left the finite numbers.
+        The epoch or iteration in which it became NaN or infinite.
     data_sha256 : str, optional
-        Of the data that it was computed from.
+        Checksum of the data that it was computed from.
     """
 
     metrics: Mapping[str, float] = field(default_factory=dict)
@@ -87,12 +87,12 @@ class Run(ABC):
     @property
     @abstractmethod
     def folder(self) -> tuple[str, ...]:
-        """Where its record lies, as a person would look for it."""
+        """The folders in which its record lies."""
 
     @property
     @abstractmethod
     def label(self) -> str:
-        """What a person calls it."""
+        """A label for people."""
 
     @property
     @abstractmethod
@@ -101,13 +101,13 @@ class Run(ABC):
 
     @property
     def largest_stack(self) -> int:
-        """How many such runs to compute together at most."""
+        """The largest number of such runs to compute together."""
         return 1
 
     @property
     @abstractmethod
     def expected_s(self) -> float:
-        """Seconds of one core that it takes, roughly."""
+        """A rough estimate of its time, in seconds of one core."""
 
     @classmethod
     @abstractmethod
@@ -118,18 +118,18 @@ class Run(ABC):
         """
 
     def facet(self, name: str) -> object:
-        """Return the data set, the method's name or the seed; None if it has none."""
+        """Return the data set, the name of the method or the seed; None without."""
         value = getattr(self, name, None)
-        if value == "":  # a measurement that needs no data set
+        if value == "":  # a run that needs no data set
             return None
         return value.name if isinstance(value, Described) else value
 
     def moved_to(self, dataset: str) -> Run:  # noqa: ARG002
-        """Return the same on another data set; itself if it is on none."""
+        """Return the same run on another data set; itself if it uses none."""
         return self
 
     def for_epochs(self, epochs: int) -> Run:  # noqa: ARG002
-        """Return the same with another number of epochs; itself if it has none."""
+        """Return the same run with another number of epochs; itself if it has none."""
         return self
 
     def to_json(self) -> dict[str, Any]:
@@ -138,7 +138,7 @@ class Run(ABC):
 
     @property
     def key(self) -> str:
-        """Sixteen hexadecimal digits that stand for this run and no other."""
+        """Sixteen hexadecimal digits that identify the run."""
         identity = {"kind": self.kind, **_described(self, defaults=False)}
         text = json.dumps(identity, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -161,7 +161,7 @@ def _described(thing: object, *, defaults: bool = True) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Record:
-    """A run with its outcome and how it came about: what is kept on disk.
+    """A run with its outcome and its environment: what is kept on disk.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ class Record:
     environment : mapping
         Commit, versions, machine.
     elapsed_s : float
-        Of one core; a stack's time is shared out equally.
+        Of one core; the time of a stack is divided equally among its runs.
     finished : str
         When, in ISO 8601.
     """
@@ -227,9 +227,9 @@ class Record:
 
 
 def check_record(data: Any) -> None:
-    """Raise `DamagedError` unless this is a record, of whatever run.
+    """Raise `DamagedError` unless this is a record of some run.
 
-    Of a newer format, whose parts are not known, only the key is checked.
+    Only the key is checked of newer formats, whose parts are not known.
     """
     check_parts(data, {"format": (int, NONE), "key": str})
     if (data.get("format") or 0) > FORMAT:

@@ -1,7 +1,7 @@
-"""l2 with auxiliary tasks: more to learn, of which one number alone is used.
+"""l2 with auxiliary tasks, whose outputs are learnt but not used to predict.
 
-They separate what a histogram brings as a prediction from what it brings as something
-else to learn about y.
+They separate the benefit of a histogram as a prediction from its benefit as an
+auxiliary task.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Histogram losses: cross-entropy against HL-Gauss and its kin.
+"""Histogram losses: cross-entropy against HL-Gauss and similar targets.
 
 Targets and bins are in original units, where the borders of the study's data sets are
 exact: scaled to [0, 1], the targets of Pole, which all lie on borders, would fall to
@@ -59,7 +59,7 @@ class OnHistogram(NetworkMethod):
 
 def mean_of(probs: Tensor, bins: Bins) -> Tensor:
     """Return the mean over the centers, (..., k) -> (...), of probs from a softmax."""
-    # Relative to the middle, so that what float32 probs lack of 1 weighs little.
+    # Relative to the middle, so that a rounding error in the sum of probs matters less.
     middle = (bins.low + bins.high) / 2
     return middle + probs @ (bins.centers - middle).to(probs)
 

@@ -44,9 +44,9 @@ class Method(Described, ABC):
 class NetworkMethod(Method):
     """A method that trains a network.
 
-    A new one says how many outputs a network has, how they are read and what they
-    cost; gradients come by autograd. Those that run by the hundred bring a `Criterion`
-    of their own, with gradients in closed form for many networks at once.
+    A new method defines the number of outputs, the prediction and the loss; autograd
+    computes the gradients. Methods that are run often have a `Criterion` of their own,
+    with gradients in closed form for many networks at once.
     """
 
     max_gradient_norm: float = math.inf

@@ -1,7 +1,7 @@
 """Other losses on a softmax over bins: on its mean, on each bin, Brier's.
 
-They separate what the softmax brings from what the cross-entropy brings. Which of them
-the paper ran as "l2+Softmax" cannot be told: the loss as its formula reads,
+They separate the effect of the softmax from that of the cross-entropy. It is not known
+which of them the paper ran as "l2+Softmax": the loss as its formula reads,
 `L2SoftmaxPerBin`, has a minimiser with the wrong mean.
 """
 

@@ -117,7 +117,7 @@ def _fill(parts: Sequence[Tensor], vector: Tensor) -> None:
 
 
 class _Buffers:
-    """Where the results of a batch of some size go."""
+    """Buffers for the results of a batch of some size."""
 
     def __init__(self, shape: Shape, n: int, like: Tensor) -> None:
         m, width = shape.n_models, shape.hidden[0]
@@ -174,7 +174,7 @@ class Perceptrons:
         return buffers.outputs
 
     def output_slopes(self, x: Tensor) -> list[Tensor]:
-        """Return where the derivatives in the outputs for x go, before `backward`."""
+        """Return the buffers for the derivatives in the outputs, before `backward`."""
         return self._buffers_for(x).output_slopes
 
     def backward(self, x: Tensor) -> None:
@@ -214,7 +214,7 @@ class Perceptrons:
         """Scale the gradient of the i-th model down to this norm, all layers as one."""
         parts = self.gradients._parts_of(i)
         norm = torch.stack([part.norm() for part in parts]).norm()
-        # Not clamped from below: a gradient that is not finite stays so, and is seen.
+        # Not clamped from below: a gradient that is not finite stays so and is seen.
         scale = (largest / norm).clamp(max=1.0)
         for part in parts:
             part.mul_(scale)

@@ -60,16 +60,18 @@ class NetworkTraining(ABC):
         """Return the mean loss of some rows."""
 
     @abstractmethod
-    def note(self, loss: float) -> None:
+    def record_loss(self, loss: float) -> None:
         """Record the loss of a batch."""
 
     @abstractmethod
-    def notes(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    def extra_state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Return what else is needed to continue: tensors, and JSON values."""
 
     @abstractmethod
-    def take(self, tensors: dict[str, Tensor], notes: dict[str, Any]) -> None:
-        """Continue from what `notes` returned."""
+    def restore_extra_state(
+        self, tensors: dict[str, Tensor], notes: dict[str, Any]
+    ) -> None:
+        """Continue from what `extra_state` returned."""
 
     def train_epoch(self, n: int, report: Callable[[float], None]) -> bool:
         """Train the rest of an epoch over n rows; return whether all losses are finite.
@@ -86,7 +88,7 @@ class NetworkTraining(ABC):
             loss = self.step(index)
             if not math.isfinite(loss):
                 return False
-            self.note(loss)
+            self.record_loss(loss)
             self.batch += 1
             self.save_if_due()
             report(self.epoch + self.batch / len(batches))
@@ -115,7 +117,7 @@ class NetworkTraining(ABC):
         """Save all that is needed to continue, if it is time."""
         if self.checkpoint is None or not self.checkpoint.is_due():
             return
-        more, notes = self.notes()
+        more, notes = self.extra_state()
         tensors = {f"now.{k}": v for k, v in self.network.state_dict().items()} | more
         for i, state in self.optimizer.state_dict()["state"].items():
             tensors |= {f"adam.{i}.{k}": v for k, v in state.items()}
@@ -160,7 +162,7 @@ class NetworkTraining(ABC):
         state = self.optimizer.state_dict()
         self.optimizer.load_state_dict({**state, "state": by_weight})
         self.epoch, self.batch = notes["epoch"] - 1, notes["batch"]
-        self.take(tensors, notes)
+        self.restore_extra_state(tensors, notes)
 
 
 def under(folder: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -44,13 +44,13 @@ def outcome_of(
         diverged_at = training.run_all(context)
     if diverged_at is not None:
         return Outcome({}, training.curves, diverged_at, table.sha256)
-    metrics, curves = training.judged(parts["test"])
+    metrics, curves = training.evaluate(parts["test"])
     epochs = {"epochs": training.epoch, "best epoch": training.best_epoch}
     return Outcome(metrics | epochs, curves | training.curves, data_sha256=table.sha256)
 
 
 class Objective(ABC):
-    """What a forecaster is trained for, and how its outputs are read."""
+    """The loss of a forecaster, and the meaning of its outputs."""
 
     @abstractmethod
     def head(self, n_features: int, kind: str) -> nn.Module:
@@ -176,7 +176,7 @@ class ForecastTraining(NetworkTraining):
         Returns
         -------
         int or None
-            The epoch in which the loss left the finite numbers.
+            The epoch in which the loss became NaN or infinite.
         """
         run, n = self.run, len(self.parts["train"])
 
@@ -193,17 +193,17 @@ class ForecastTraining(NetworkTraining):
     def loss(self, index: Tensor) -> Tensor:
         """Return the mean loss of some windows."""
         run, train = self.run, self.parts["train"]
-        # Of its own for each batch, so that one can go on from any.
+        # A seed for each batch, so that training can continue after any of them.
         torch.manual_seed(seed_of(run.seed, "dropout", self.epoch + 1, self.batch))
         outputs = self.network(train.inputs(index))
         return self.objective.loss(outputs, _targets(run, train, index))
 
-    def note(self, loss: float) -> None:
+    def record_loss(self, loss: float) -> None:
         """Add up the losses of an epoch."""
         self.total += loss
 
     def _compare(self) -> None:
-        """Judge the network after an epoch, and keep it if it is the best."""
+        """Evaluate the network after an epoch, and keep it if it is the best."""
         n_batches = -(-len(self.parts["train"]) // self.batch_size)
         self.curves["train loss"].append(self.total / n_batches)
         self.total = 0.0
@@ -225,7 +225,7 @@ class ForecastTraining(NetworkTraining):
             self.best = copy.deepcopy(self.network.state_dict())
 
     @torch.no_grad()
-    def judged(self, rows: Windows) -> tuple[dict[str, float], dict[str, Any]]:
+    def evaluate(self, rows: Windows) -> tuple[dict[str, float], dict[str, Any]]:
         """Return the metrics on a part, and the error of each step ahead."""
         run = self.run
         sums: dict[str, Tensor] = {}
@@ -249,7 +249,7 @@ class ForecastTraining(NetworkTraining):
         return metrics, curves
 
     def _window(self, rows: Windows, i: int) -> dict[str, Any]:
-        """Return a window for a figure: what was, what came, what was forecast."""
+        """Return a window for a figure: the history, the truth and the forecast."""
         one = slice(i, i + 1)
         outputs = self.network(rows.inputs(one))
         last = rows.last(one) if self.run.subtracts_last else torch.zeros(1, 1)
@@ -268,8 +268,8 @@ class ForecastTraining(NetworkTraining):
             }
         return window
 
-    def notes(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """Return the best weights, and how it went."""
+    def extra_state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """Return the best weights, and the curves so far."""
         return {f"best.{k}": v for k, v in self.best.items()}, {
             "total": self.total,
             "best_epoch": self.best_epoch,
@@ -277,8 +277,10 @@ class ForecastTraining(NetworkTraining):
             "curves": self.curves,
         }
 
-    def take(self, tensors: dict[str, Tensor], notes: dict[str, Any]) -> None:
-        """Continue from what `notes` returned."""
+    def restore_extra_state(
+        self, tensors: dict[str, Tensor], notes: dict[str, Any]
+    ) -> None:
+        """Continue from what `extra_state` returned."""
         number = (float, int)
         check_parts(notes, {"total": number, "best_epoch": int, "curves": dict})
         check_parts(notes["curves"], dict.fromkeys(self.curves, list))
@@ -312,5 +314,5 @@ def _some(n: int) -> list[int]:
 
 
 def _shown(values: Tensor) -> list[float]:
-    """Return values in four digits, enough for the eye."""
+    """Return values rounded to four digits, enough for plots."""
     return [float(f"{value:.4g}") for value in values.tolist()]

@@ -11,9 +11,9 @@ from histreg.study.series.windows import windows_of
 
 
 def naive_forecasts(name: str, context: RunContext) -> Outcome:
-    """Return the errors of forecasts that learn nothing, on the test part of a series.
+    """Return the errors of naive forecasts on the test part of a series.
 
-    To repeat the last value, the mean of what is seen, and 0, the mean of train.
+    These are the last value, the mean of the inputs, and 0, the mean of training.
     """
     facts = series(name)
     table = facts.load(context.data_dir)

@@ -30,8 +30,8 @@ READING: Mapping[str, Any] = {
     "first_weights": "keras",
     "validation": "MSE",
 }
-"""How the paper's text is read where it leaves things open: of `forecast-readings`, the
-nearest to its test MSE, see docs/forecasts.md."""
+"""Our choices where the paper is not explicit: of `forecast-readings`, those nearest to
+its test MSE, see docs/forecasts.md."""
 
 
 @dataclass(frozen=True)
@@ -113,12 +113,12 @@ class ForecastRun(NetworkRun):
 
     @property
     def is_of_paper(self) -> bool:
-        """Whether it is the paper's, in one reading or another of its text."""
+        """Whether it follows the paper, in some reading of its text."""
         return not self.subtracts_last and not self.changed_numbers
 
     @property
     def reading(self) -> dict[str, str]:
-        """How it reads what the paper leaves open, in words by field."""
+        """Its choices where the paper is not explicit, in words by field."""
         return {
             "head": f"{self.head} head",
             "first_weights": f"{FIRST_WEIGHTS[self.first_weights]} weights",
@@ -127,7 +127,7 @@ class ForecastRun(NetworkRun):
 
     @property
     def changes(self) -> list[str]:
-        """What differs from the paper, as it is read here, in words."""
+        """What differs from our reading of the paper, in words."""
         subtracted = ["last value subtracted"] if self.subtracts_last else []
         otherwise = [
             words

@@ -42,8 +42,8 @@ def outcome_of(run: ShapeRun, context: RunContext) -> Outcome:
 def parts_of(n: int) -> list[RowNumbers]:
     """Return the rows in eight parts by one shuffle, the same for all seeds.
 
-    What is a default of ours was chosen on parts 3 to 7 (``benchmarks/regressor.py``);
-    0, 1 and 2 are to be tested on.
+    Our defaults were chosen on parts 3 to 7 (``benchmarks/regressor.py``); parts 0, 1
+    and 2 are for tests.
     """
     from sklearn.model_selection import KFold  # slow to import
 
@@ -52,7 +52,7 @@ def parts_of(n: int) -> list[RowNumbers]:
 
 
 def rows_of(n: int, seed: int) -> tuple[RowNumbers, RowNumbers]:
-    """Return the rows to learn from, in an order of the seed's, and those to test on.
+    """Return the training rows, shuffled by the seed, and the test rows.
 
     >>> learnt, tested = rows_of(80, seed=1)
     >>> len(learnt), len(tested), len({*learnt, *tested})

@@ -29,7 +29,7 @@ Interval = tuple[Floats, Floats]
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """What a method says of n test rows.
+    """The predictions of a method for n test rows.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class Prediction:
         )
 
     def scores(self, y: Floats) -> dict[str, float]:
-        """Return errors, CRPS, and of each interval its share of y, width, and miss.
+        """Return errors, CRPS, and the coverage, width and misses of each interval.
 
         "above 0.95" is the share of y above the upper end of the 90 % interval, which
         should be 0.05.

@@ -39,10 +39,10 @@ def histogram(**options: Any) -> Predictor:
 
 
 def log_l2(X: Floats, y: Floats, seed: int) -> Callable[[Floats], Prediction]:
-    """Learn the signed logarithm by the squared error, and take it back.
+    """Fit the signed logarithm by the squared error, and transform it back.
 
-    Around it lie the residuals of a fifth of the rows, which another model, of the
-    other four, had not seen; the point is the mean of what comes of that.
+    The distribution is that of the residuals on a fifth of the rows, from a second
+    model that is fitted to the other rows; the point is its mean.
     """
     import numpy as np
     from sklearn.base import clone

@@ -1,4 +1,4 @@
-"""Shape runs: predictors on targets of any shape, heavy tails and none."""
+"""Shape runs: predictors on targets with and without heavy tails."""
 
 from __future__ import annotations
 

@@ -87,5 +87,5 @@ def _kept(curve: Tensor) -> dict[str, list[float]]:
 
 
 def _shown(values: Tensor) -> list[float]:
-    """Return values in four digits, enough for the eye."""
+    """Return values rounded to four digits, enough for plots."""
     return [float(f"{value:.4g}") for value in values.tolist()]

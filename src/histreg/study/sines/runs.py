@@ -86,7 +86,7 @@ class SineRun(Run):
 
     @property
     def expected_s(self) -> float:
-        """By the number of weights and of outputs, whose softmax counts."""
+        """From the numbers of weights and of outputs, whose softmax takes time."""
         sizes = [1, *self.hidden, self.method.n_outputs]
         n_weights = sum(a * b for a, b in pairwise(sizes))
         iteration_s = 5e-4 + 4.5e-8 * n_weights + 1e-5 * self.method.n_outputs

@@ -118,7 +118,7 @@ class _Learning:
 
 
 class _Stage:
-    """One of two trainings, the second after the first, in the checkpoints of runs.
+    """The checkpoint of one of two trainings that share the checkpoints of runs.
 
     Parameters
     ----------
@@ -163,7 +163,8 @@ def corrupted(
 ) -> Tensor:
     """Return targets of which a share is replaced by uniform draws from the range.
 
-    Those of a smaller share are among those of a larger, with the same draws.
+    The replaced targets of a smaller share are among those of a larger one, with the
+    same draws.
     """
     n = round(share * len(y))
     chosen = torch.randperm(len(y), generator=generator_for(seed, "corrupted"))[:n]
@@ -189,7 +190,7 @@ def split(table: Table, seed: int, part: str = "test") -> tuple[Examples, Exampl
         held_out = len(learnt) // 5
         others, learnt = learnt[:held_out], learnt[held_out:]
     mean, sd = x[learnt].mean(dim=0), x[learnt].std(dim=0, correction=0)
-    # A constant column's sd is rounding; beside its size it is nothing.
+    # The sd of a constant column is rounding error, negligible beside its mean.
     varies = sd > 1e-12 * mean.abs().clamp(min=1e-300)
     x = (x - mean) / sd.where(varies, 1.0)
     return Examples(x[learnt], y[learnt]), Examples(x[others], y[others])
@@ -208,7 +209,7 @@ def _linear(
 
 
 def _rounded(curves: Any) -> Any:
-    """Return curves in five digits: they are for the eye, and there are many."""
+    """Return curves rounded to five digits: they are for plots, and many."""
     if isinstance(curves, dict):
         return {name: _rounded(each) for name, each in curves.items()}
     if isinstance(curves, list):

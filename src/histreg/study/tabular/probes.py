@@ -1,4 +1,4 @@
-"""Probes: what else is measured of networks in training, and changes nothing in it."""
+"""Probes: additional measurements of networks in training, which do not affect it."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ SHOWN = (0.1, 0.5, 0.9)  # of all y, how many lie below that of a row whose h is
 
 
 class Gradients:
-    """How steep the loss is for its height: after each epoch, on the same rows.
+    """The steepness of the loss relative to its height, after each epoch.
 
-    The norm of the gradient in all weights over the loss minus the smallest that it can
-    be, both on the first 2,048 rows to learn from.
+    The norm of the gradient in all weights, and the loss minus the smallest possible
+    one, both on the first 2,048 training rows.
     """
 
     when: ClassVar[When] = "every epoch"
@@ -62,7 +62,7 @@ class Gradients:
 
 
 class Sensitivity:
-    """How much predictions change with the inputs: at the end, on the other rows."""
+    """How much predictions change with the inputs, on test rows at the end."""
 
     when: ClassVar[When] = "last epoch"
 
@@ -106,9 +106,9 @@ def _input_slopes(
 
 
 class Snapshots:
-    """What histograms are predicted for three of the other rows, while training lasts.
+    """The histograms predicted for three test rows, in the course of training.
 
-    The rows whose y is a tenth, half and nine tenths of the way up, of all y.
+    The rows whose y are the 10 %, 50 % and 90 % quantiles.
     """
 
     when: ClassVar[When] = "recorded epochs"

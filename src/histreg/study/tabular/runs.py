@@ -17,15 +17,14 @@ from histreg.study.methods import LinearRegression, Method, NetworkMethod
 PARTS = ("test", "validation")
 PROBES = ("gradients", "sensitivity", "snapshots")
 """What else can be measured, see `histreg.study.tabular.probes`."""
-CACHE_BYTES = 5e6  # that a stack may fill
+CACHE_BYTES = 5e6  # that the networks of a stack may use
 TYPICAL_OUTPUTS = 100
 
-# Seconds of one core of two busy ones, as the records in results/study took them. The
-# more weights, the more of the time is in products of matrices; CT Position is nearly
-# all of that.
+# Seconds of one core when both of two are busy, from the records in results/study. The
+# more weights, the larger the share of matrix products; of CT Position, nearly all.
 S_A_STEP, S_A_WEIGHT = 120e-6, 47e-9
 DONOR_COST = 0.6  # of a network's own, as runs of a stack share their donors
-S_A_PROBED_EPOCH = {"gradients": 0.015}  # other probes are few, and cost nothing
+S_A_PROBED_EPOCH = {"gradients": 0.015}  # the cost of other probes is negligible
 S_OF_REGRESSION, S_A_PRODUCT = 0.01, 2.5e-10
 
 
@@ -113,16 +112,16 @@ class TabularRun(Run):
             "dropout": data.dropout,
         }
         if isinstance(method, LinearRegression):
-            # Trained in no epochs; equal for all who leave the protocol there.
+            # It has no epochs; changes of the protocol do not concern it.
             protocol |= {"epochs": 1, "hidden": (), "dropout": 0.0}
             changes = {"part": changes.get("part", "test")}
         return cls(name, method, seed, **{**protocol, **changes})
 
     def moved_to(self, dataset: str) -> TabularRun:
-        """Return the same by the protocol of another data set.
+        """Return the same run by the protocol of another data set.
 
-        What differs from the protocol of its own differs from that of the other too;
-        what is the same there, such as no dropout where there is none, does not.
+        What differs from the protocol of this data set differs from that of the other
+        too; everything else is as the other protocol has it.
         """
         usual = TabularRun.of(self.dataset, self.method, self.seed)
         changes = {
@@ -133,7 +132,7 @@ class TabularRun(Run):
         return TabularRun.of(dataset, self.method, self.seed, **changes)
 
     def for_epochs(self, epochs: int) -> TabularRun:
-        """Return the same with another number of epochs, if it is of a network."""
+        """Return the same run with another number of epochs, if it has any."""
         return replace(self, epochs=epochs) if self.hidden else self
 
     @property
@@ -171,7 +170,7 @@ class TabularRun(Run):
 
     @property
     def stack_key(self) -> tuple[object, ...]:
-        """Everything but the method; linear regressions among themselves."""
+        """Everything but the method; linear regressions are computed separately."""
         closed = isinstance(self.method, LinearRegression)
         return (
             self.kind,
@@ -180,16 +179,16 @@ class TabularRun(Run):
             self.part,
             self.corrupted,
             self.probes,
-            # Those with donors go two ways, one after the other.
+            # Runs with donors take two trainings, one after the other.
             self.donor is not None,
             closed or self.training,
         )
 
     @property
     def largest_stack(self) -> int:
-        """As many networks as share some megabytes of cache, from four to twelve.
+        """As many networks as fit into some megabytes of cache, from four to twelve.
 
-        More gain nothing (docs/speed.md), and lose where others use the cache too.
+        More are no faster (docs/speed.md), and slower where others use the cache too.
         """
         sizes = [*self.hidden, TYPICAL_OUTPUTS]
         of_batch = 2 * self.batch_size * sum(sizes)  # values and their derivatives
@@ -204,7 +203,7 @@ class TabularRun(Run):
 
     @property
     def expected_s(self) -> float:
-        """By the steps and the weights of a network, and what is probed."""
+        """From the steps and weights of a network, and its probes."""
         data = dataset(self.dataset)
         if not isinstance(self.method, NetworkMethod):
             return S_OF_REGRESSION + S_A_PRODUCT * data.n_rows * data.n_features**2

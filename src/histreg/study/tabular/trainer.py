@@ -1,8 +1,8 @@
 """The trainer: M methods on the same rows, as one stack.
 
-Models of a stack share the seed, and with it the batches, the dropout and the first
-weights of their bodies: comparisons are paired by design. No number of a model depends
-on its stack mates but for the rounding of products whose shape has changed.
+Models of a stack share the seed, and with it the batches, the dropout and the initial
+weights of their bodies: comparisons are paired by design. A model does not depend on
+the others of its stack, except for rounding in products whose shape has changed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Curves = dict[str, list[Any]]
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Examples of a table with their targets, to train on or to predict."""
+    """Rows of a table with their targets, to train on or to predict."""
 
     x: Tensor  # (n, d)
     y: Tensor  # (n,), float64, in original units
@@ -50,7 +50,7 @@ class Examples:
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """How the body of one network, all but its head, starts.
+    """How the body of one network, all but its head, is initialised.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class Probe(Protocol):
     """What else to measure of a stack; see `histreg.study.tabular.probes`."""
 
     when: ClassVar[When]
-    """After which epochs; after every one, their errors are then recorded too."""
+    """After which epochs; with "every epoch", errors are recorded every epoch too."""
 
     def measure(
         self,
@@ -93,12 +93,12 @@ class Fit:
     metrics: dict[str, float] = field(default_factory=dict)
     curves: Curves = field(default_factory=dict)
     diverged_at: int | None = None
-    """The epoch after which an output was not a finite number."""
+    """The epoch after which an output was NaN or infinite."""
     body: Tensor | None = None
-    """The weights at the end, but for those of the head."""
+    """The final weights, without those of the head."""
 
     def checked(self) -> Fit:
-        """Return it if its fields are of their types, as those from a file may not."""
+        """Return the fit if its fields, read from a file, have their types."""
         if not isinstance(self.metrics, dict) or not isinstance(self.curves, dict):
             raise TypeError("metrics and curves must be objects")
         for value in self.metrics.values():
@@ -126,7 +126,7 @@ def train(
     checkpoints: Sequence[Checkpoint] = (),
     on_epoch: Callable[[int], None] | None = None,
 ) -> list[Fit]:
-    """Train one network for each method, and measure all.
+    """Train one network for each method, and evaluate all.
 
     Parameters
     ----------
@@ -145,8 +145,8 @@ def train(
         If not all bodies are drawn and trained.
     probes : sequence of Probe
     checkpoints : sequence of M Checkpoint, optional
-        Asked at the start, and offered the state after each epoch but the last. If
-        all are of the same epoch, the training goes on from there.
+        Loaded at the start, and saved after each epoch but the last if due. If all are
+        of the same epoch, the training continues from there.
     on_epoch : callable, optional
         Called with the number of epochs done, after each but the last.
 
@@ -155,7 +155,7 @@ def train(
     list of M Fit
         In the order of the methods.
     """
-    # Equal groups stand together, so that each is a slice of the stack.
+    # Sorted by group, so that each group is a slice of the stack.
     places = sorted(range(len(methods)), key=lambda i: repr(methods[i].group))
     ordered = [methods[i] for i in places]
     with torch.no_grad():
@@ -230,7 +230,7 @@ class _StackTraining:
         for i, start in enumerate(starts):
             if start.body is not None:
                 self.network.weights.put_body(i, start.body)
-        # Adam does not move what has never had a gradient.
+        # Adam does not change weights whose gradient was always zero.
         self.frozen = [
             part
             for i, start in enumerate(starts)
@@ -267,8 +267,8 @@ class _StackTraining:
             if all(fit.diverged_at is not None for fit in self.fits):
                 break
             if epoch == self.training.epochs:
-                break  # finished: nobody may stop it now
-            # All or none, so that they can go on together.
+                break  # finished: no longer to be stopped
+            # All or none, so that they can continue together.
             if any(checkpoint.is_due() for checkpoint in checkpoints):
                 for i, checkpoint in enumerate(checkpoints):
                     checkpoint.save(*self._state_of(i, epoch))
@@ -304,7 +304,7 @@ class _StackTraining:
             self.optimizer.step()
 
     def _see_divergence(self, epoch: int) -> None:
-        # A weight that is not a number makes all outputs so, for any row.
+        # A weight that is NaN makes the outputs of all rows NaN.
         outputs = self.network.forward(self.rows.x[: self.training.batch_size])
         finite = [bool(each.isfinite().all()) for group in outputs for each in group]
         for fit, is_finite in zip(self.fits, finite, strict=True):
@@ -416,6 +416,6 @@ def recorded_epochs(epochs: int, n_points: int = 24) -> list[int]:
 
 
 def batches(n: int, size: int) -> Iterator[slice]:
-    """Return n rows as slices of this size, the last of what is left."""
+    """Yield slices of n rows, each of this size but the last."""
     for start in range(0, n, size):
         yield slice(start, min(start + size, n))

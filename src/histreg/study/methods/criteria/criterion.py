@@ -58,8 +58,8 @@ class Criterion(ABC):
     def start_epoch(self, epoch: int, order: Tensor) -> None:
         """Take the order, (n,) row numbers, in which an epoch visits the rows.
 
-        Epochs count from 1. Epoch 0 is none of the training: losses are then those
-        that a network is measured by, without noise and of the final target.
+        Epochs count from 1. Epoch 0 is not part of the training: it prepares for the
+        losses by which a network is evaluated, without noise and of the final target.
         """
 
     @abstractmethod
@@ -78,7 +78,7 @@ class Criterion(ABC):
         """Return the mean loss over a batch: (M, b, o) -> (M,)."""
 
     def floor(self, batch: slice) -> Tensor:  # noqa: ARG002
-        """Return the smallest that `loss` can be, (M,) or one for all; NaN: unknown."""
+        """Return the smallest possible `loss`, (M,) or one for all; NaN if unknown."""
         return torch.tensor(math.nan)
 
     @abstractmethod
