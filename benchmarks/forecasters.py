@@ -22,8 +22,9 @@ from torch import Tensor
 
 from histreg.study.catalogue import FORECAST_HL
 from histreg.study.methods import L2
+from histreg.study.series.execution import ForecastTraining
 from histreg.study.series.forecasters import BODIES
-from histreg.study.series.runs import ForecastRun, ForecastTraining
+from histreg.study.series.runs import ForecastRun
 from histreg.study.series.windows import Windows
 
 METHODS = {"l2": L2(), "HL-Gauss": FORECAST_HL}

@@ -45,16 +45,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from histreg import HistogramRegressor
-from histreg.study.shapes import runs as shapes
-from histreg.study.shapes.predictors import (
-    COVERAGES,
-    LEVELS,
-    Prediction,
-    Predictor,
-    boosting,
-    catboost,
-    ngboost,
-)
+from histreg.study.shapes import execution as shapes
+from histreg.study.shapes.predictions import COVERAGES, LEVELS, Prediction
+from histreg.study.shapes.predictors import Predictor, boosting, catboost, ngboost
 
 N_SEEDS = 3
 Predict = Callable[[np.ndarray], Prediction]

@@ -58,8 +58,8 @@ from histreg.study.methods import (
     L2SoftmaxPerBin,
     NetworkMethod,
 )
-from histreg.study.tabular.runs import TabularRun
-from histreg.study.tabular.trainer import Rows, Training, recorded_epochs, train
+from histreg.study.tabular.runs import TabularRun, Training
+from histreg.study.tabular.trainer import Examples, recorded_epochs, train
 from study_keras import BATCH_SIZE, N_BINS, SHAPES, Shape, Stopwatch
 
 HISTOGRAM_LOSSES: list[NetworkMethod] = [
@@ -107,7 +107,7 @@ BAR_OF_PRODUCTS = 0.5
 # ---- what one process does: train or multiply until its standard input ends
 
 
-def rows(name: str, *, seed: int = 0) -> Rows:
+def rows(name: str, *, seed: int = 0) -> Examples:
     """Return random rows: standard normal features, independent targets."""
     shape = SHAPES[name]
     generator = torch.Generator().manual_seed(seed)
@@ -117,7 +117,7 @@ def rows(name: str, *, seed: int = 0) -> Rows:
     y = low + y * (high - low)
     if step := Y_STEPS[name]:
         y = (y / step).round() * step
-    return Rows(x, y.clamp(low, high))
+    return Examples(x, y.clamp(low, high))
 
 
 def train_stack(name: str, methods: list[NetworkMethod], stopwatch: Stopwatch) -> None:
@@ -139,7 +139,7 @@ def train_stack(name: str, methods: list[NetworkMethod], stopwatch: Stopwatch) -
 class Products:
     """The matrix products of a training step of M networks.
 
-    They are those of `histreg.study.tabular.perceptrons`, with its memory layout, on
+    They are those of `histreg.study.networks.perceptrons`, with its memory layout, on
     random numbers. Networks with the same number of outputs share a product.
 
     Parameters
@@ -147,7 +147,7 @@ class Products:
     shape : study_keras.Shape
     methods : sequence of M NetworkMethod
     n : int
-        Rows of a batch.
+        Examples of a batch.
     """
 
     def __init__(self, shape: Shape, methods: Sequence[NetworkMethod], n: int) -> None:

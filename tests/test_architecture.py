@@ -53,8 +53,83 @@ def imported_by(part: Path) -> set[str]:
                 found.update(names)
         elif isinstance(node, ast.Import):
             parts = [alias.name.split(".") for alias in node.names]
-            found.update(names[1] for names in parts if names[0] == "histreg")
+            # `import histreg` is the public door, which loads names when they are used.
+            found.update(
+                names[1] for names in parts if names[0] == "histreg" != names[-1]
+            )
     return found
+
+
+# The same inside the study. An entry stands for all modules below it that have no entry
+# of their own.
+STUDY_LAYERS = [
+    {"claims", "shapes.scores"},
+    {"catalogue"},
+    {"analysis"},
+    {"measurements"},
+    {"tabular", "sines", "series", "atari", "shapes", "theory"},
+    {"analysis.estimates", "networks", "methods", "datasets"},
+    {"engine"},
+]
+STUDY = SOURCE / "study"
+STUDY_PARTS = [path for path in STUDY.rglob("*.py") if path.parent != STUDY] + [
+    path for path in STUDY.glob("*.py") if path.name != "__init__.py"
+]
+
+
+def study_entry(module: str) -> str:
+    """Return the longest entry of STUDY_LAYERS that a module of the study is in."""
+    names = module.split(".")
+    entries = set().union(*STUDY_LAYERS)
+    prefixes = (".".join(names[:n]) for n in range(len(names), 0, -1))
+    return next(prefix for prefix in prefixes if prefix in entries)
+
+
+def study_level(module: str) -> int:
+    entry = study_entry(module)
+    return next(i for i, layer in enumerate(STUDY_LAYERS) if entry in layer)
+
+
+def study_module(part: Path) -> str:
+    names = part.relative_to(STUDY).with_suffix("").parts
+    return ".".join(names[:-1] if names[-1] == "__init__" else names)
+
+
+def study_modules_imported_by(part: Path) -> set[str]:
+    """Return the modules of the study that a file imports, also inside functions."""
+    start = "histreg.study."
+    modules = set()
+    for node in ast.walk(ast.parse(part.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            # A name may be a module of the package that it is imported from.
+            paths = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            paths = [alias.name for alias in node.names]
+        else:
+            continue
+        modules.update(path.removeprefix(start) for path in paths if start in path)
+    return modules
+
+
+def test_every_room_of_the_study_has_its_place():
+    rooms = {study_module(part).split(".")[0] for part in STUDY_PARTS}
+    entries = set().union(*STUDY_LAYERS)
+    assert rooms == {entry.split(".")[0] for entry in entries}
+    for entry in entries:
+        path = STUDY.joinpath(*entry.split("."))
+        assert path.is_dir() or path.with_suffix(".py").exists()
+
+
+@pytest.mark.parametrize(
+    "part", STUDY_PARTS, ids=lambda part: str(part.relative_to(STUDY))
+)
+def test_imports_inside_the_study_point_downwards(part):
+    module = study_module(part)
+    for other in study_modules_imported_by(part):
+        if study_entry(other) != study_entry(module):
+            assert study_level(other) > study_level(module), (
+                f"{module} must not import {other}"
+            )
 
 
 def test_every_module_has_its_place():
@@ -93,13 +168,29 @@ def test_the_import_brings_no_heavy_libraries():
     assert run(code) == "[]"
 
 
+LIGHT = [
+    "histreg.study.catalogue",
+    "histreg.study.datasets",
+    "histreg.study.methods",
+    "histreg.study.measurements",
+    "histreg.study.engine.runner",
+]
+
+
+@pytest.mark.parametrize("module", LIGHT)
+def test_experiments_are_described_without_what_computes_them(module):
+    heavy = ["torch", "numpy", "scipy", "sklearn", "pandas", "matplotlib", "dask"]
+    code = f"import sys, {module}; print([m for m in {heavy} if m in sys.modules])"
+    assert run(code) == "[]"
+
+
 def test_only_these_know_scikit_learn():
     knowing = {part.stem for part in PARTS if "sklearn" in part.read_text()}
     in_study = {
         "diabetes",
         "made",
         "predictors",
-        "runs",
+        "execution",
     }  # where functions are called
     assert knowing == {"regressor", "app"} | in_study
 

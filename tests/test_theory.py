@@ -1,5 +1,7 @@
 """Theory: statements T1 to T14, with the reference values of the specification.
 
+That statements hold is tested over the registry of `histreg.study.theory.theorems`;
+what follows are closed forms and reference values of its own.
 Where a number is compared, its source is named: "spec" is the specification of the
 paper's facts, whose values were computed independently in NumPy.
 """
@@ -10,60 +12,33 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 
 from histreg import PRESETS, Bins, Histogram, losses, targets, theory
-from tests.registries import BINS, TARGETS
+from histreg.study.claims.theory import TOLERANCES
+from histreg.study.theory.theorems import CHECKS, gradient_bound
+from tests.registries import BINS
 
 
 def mean_of(probs: torch.Tensor, bins: Bins) -> torch.Tensor:
     return (probs * bins.centers).sum(-1)
 
 
-# --- T1, T8, T9: means of the targets
+# --- All statements, over the registry that the study measures them by
 
 
-@pytest.mark.parametrize("k", [2, 3, 7, 30, 101, 300])
-@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
-def test_t1_targets_are_sane_for_any_number_of_bins(target, k, generator):
-    bins = Bins.uniform(-1.0, 2.0, k)
-    y = torch.rand(50, generator=generator, dtype=torch.float64) * 3 - 1
-    probs = target(y, bins)
-    assert bool((probs >= 0).all())
-    assert (probs.sum(-1) - 1).abs().max() < 1e-12
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_a_statement_of_the_paper_holds_within_its_tolerance(check):
+    numbers = check()
+    violated = {k: v for k, v in numbers.items() if not v <= TOLERANCES[k]}
+    assert numbers and not violated
 
 
-@pytest.mark.parametrize("k", [2, 3, 10, 100])
-def test_t8_projected_is_unbiased(k):
-    bins = Bins.uniform(0.0, 1.0, k)
-    y = torch.linspace(bins.centers[0], bins.centers[-1], 501, dtype=torch.float64)
-    bias = theory.label_bias(y, bins, targets.projected(y, bins))
-    assert bias.abs().max() < 1e-12
-
-
-@pytest.mark.parametrize("epsilon", [0.0, 1e-3, 0.3, 1.0])
-def test_t9_uniform_is_pulled_to_the_middle(epsilon):
-    bins = Bins.uniform(-1.0, 5.0, 24)
-    y = torch.linspace(-1, 5, 77, dtype=torch.float64)
-    center = bins.centers[bins.index_of(y)]
-    mean = mean_of(targets.uniform(y, bins, epsilon=epsilon), bins)
-    torch.testing.assert_close(mean, (1 - epsilon) * center + epsilon * 2.0)
+def test_the_gradient_bound_is_not_vacuous():
+    assert gradient_bound()["T3 largest gradient over the bound"] > 0.1
 
 
 # --- T2: the loss
-
-
-def test_t2_the_hessian_is_that_of_softmax_and_convex(generator):
-    logits = torch.randn(9, generator=generator, dtype=torch.float64)
-    h = logits.softmax(-1)
-    for target_probs in (torch.eye(9).double()[3], torch.full((9,), 1 / 9).double()):
-        hessian = torch.autograd.functional.hessian(
-            lambda out, p=target_probs: losses.histogram_loss(out, p), logits
-        )
-        torch.testing.assert_close(hessian, torch.diag(h) - torch.outer(h, h))
-        assert torch.linalg.eigvalsh(hessian).min() > -1e-12
 
 
 @pytest.mark.parametrize(
@@ -92,110 +67,7 @@ def test_t2_the_smallest_loss_of_projected_is_a_binary_entropy():
     assert torch.special.entr(p).sum().item() == pytest.approx(expected)
 
 
-# --- T3: the gradient bound
-
-
-def network_gradients(generator):
-    """Return the pieces of Proposition 1 for one random network and sample."""
-    trunk = torch.nn.Sequential(
-        torch.nn.Linear(3, 8), torch.nn.Tanh(), torch.nn.Linear(8, 5), torch.nn.Tanh()
-    ).double()
-    for parameter in trunk.parameters():
-        torch.nn.init.normal_(parameter, generator=generator)
-    head = torch.randn(20, 5, generator=generator, dtype=torch.float64) * 2
-    x = torch.randn(3, generator=generator, dtype=torch.float64)
-    head.requires_grad_()
-    features = trunk(x)
-    logits = head @ features
-    theta = list(trunk.parameters())
-
-    def norm(value, parameters):
-        gradients = torch.autograd.grad(value, parameters, retain_graph=True)
-        return torch.cat([g.flatten() for g in gradients]).norm().item()
-
-    lipschitz = max(norm(logit, theta) for logit in logits)
-    return features, logits, head, theta, norm, lipschitz
-
-
-def test_t3_no_gradient_exceeds_the_bound(generator):
-    bins = Bins.uniform(0.0, 1.0, 20)
-    largest = 0.0
-    for _ in range(60):
-        features, logits, head, theta, norm, lipschitz = network_gradients(generator)
-        y = torch.rand((), generator=generator, dtype=torch.float64)
-        p = targets.gaussian(y, bins, sigma=0.1)
-        h = logits.softmax(-1)
-        bound = theory.gradient_bound(
-            h, p, feature_norm=features.norm().item(), lipschitz=lipschitz
-        ).item()
-        loss = losses.histogram_loss(logits, p)
-        actual = norm(loss, [*theta, head])
-        assert actual <= bound <= 2 * (lipschitz + features.norm().item()) + 1e-12
-        largest = max(largest, actual / bound)
-        # The head's part is known exactly.
-        exact = (p - h).norm() * features.norm()
-        assert norm(loss, [head]) == pytest.approx(exact.item(), rel=1e-9)
-    assert largest > 0.1  # the bound is not vacuous
-
-
-def test_t3_the_bound_of_the_squared_error_grows_with_y(generator):
-    _features, logits, _head, theta, norm, _ = network_gradients(generator)
-    prediction = logits[0]
-    near, far = (norm((prediction - y) ** 2 / 2, theta) for y in (1e3, 1e4))
-    assert far == pytest.approx(10 * near, rel=0.1)
-
-
-# --- T4, T5: what the minimiser is
-
-
-def test_t4_the_minimiser_is_the_average_target():
-    bins = Bins.uniform(0.0, 1.0, 15)
-    y = torch.tensor([0.1, 0.35, 0.35, 0.8], dtype=torch.float64)
-    p = targets.gaussian(y, bins, sigma=0.08)
-    logits = torch.zeros(15, dtype=torch.float64, requires_grad=True)
-    optimizer = torch.optim.LBFGS(
-        [logits],
-        max_iter=2000,
-        tolerance_grad=1e-11,
-        tolerance_change=1e-16,
-        line_search_fn="strong_wolfe",
-    )
-
-    def closure():
-        optimizer.zero_grad()
-        loss = losses.histogram_loss(logits.expand(4, -1), p).mean()
-        loss.backward()
-        return loss
-
-    optimizer.step(closure)
-    torch.testing.assert_close(
-        logits.detach().softmax(-1), p.mean(0), rtol=0, atol=1e-6
-    )
-
-
-def test_t5_gaussian_smoothing_itself_is_unbiased():
-    # Wide support and fine bins leave the smoothing alone.
-    bins = Bins.uniform(-10.0, 11.0, 4200)
-    y = torch.linspace(0, 1, 57, dtype=torch.float64)
-    bias = theory.label_bias(y, bins, targets.gaussian(y, bins, sigma=0.7))
-    assert bias.abs().max() < 1e-12
-
-
 # --- T6, T7, T10: discretisation
-
-
-@pytest.mark.parametrize("sigma", [0.05, 0.2, 0.3, 0.5, 1.0])
-def test_t6_both_series_are_the_direct_sum(sigma):
-    delta = torch.linspace(-0.5, 0.5, 101, dtype=torch.float64)[:-1]
-    bins = Bins.uniform(-100.5, 100.5, 201)  # the bin of delta is centred at 0
-    direct = theory.label_bias(delta, bins, targets.gaussian(delta, bins, sigma=sigma))
-    for series in ("cdf", "fourier", "auto"):
-        closed = theory.discretization_bias(
-            delta, sigma=sigma, width=1.0, series=series
-        )
-        # Positions up to 100 carry 1e-14, and a density of 0.4 / sigma.
-        tolerance = 2e-14 * (1 + 0.4 / sigma)
-        torch.testing.assert_close(closed, direct, rtol=0, atol=tolerance)
 
 
 @pytest.mark.parametrize(
@@ -235,20 +107,6 @@ def test_t6_the_series_agree_where_they_change_over_and_scale_with_the_width():
     torch.testing.assert_close(
         wide, 40 * theory.discretization_bias(delta, sigma=0.3, width=1.0)
     )
-
-
-def test_t6_odd_and_zero_at_the_center_and_the_borders():
-    delta = torch.tensor([0.0, 0.5, -0.5, 0.2, -0.2], dtype=torch.float64)
-    for sigma in (0.05, 0.4):
-        bias = theory.discretization_bias(delta, sigma=sigma, width=1.0)
-        assert bias[:3].abs().max() < 1e-15
-        assert bias[3] == -bias[4] and bias[3] < 0
-
-
-@given(st.floats(-0.5, 0.5), st.floats(1e-4, 10.0))
-def test_t7_the_bias_is_below_half_a_width(delta, sigma):
-    bias = theory.discretization_bias(delta, sigma=sigma, width=1.0)
-    assert abs(bias.item()) < 0.5
 
 
 def test_t7_the_bound_is_nearly_reached_and_one_bin_reaches_it():
@@ -396,22 +254,6 @@ def test_t11_the_edge_bias_is_the_hazard_of_the_padding():
 
 
 # --- T12: the prediction bound
-
-
-@pytest.mark.parametrize("concentration", [0.05, 1.0, 20.0])
-@pytest.mark.parametrize("shift_invariant", [True, False])
-def test_t12_no_pair_of_histograms_exceeds_the_bound(concentration, shift_invariant):
-    rng = np.random.default_rng(12)
-    k, n = 8, 3000
-    q, h = rng.dirichlet(np.full(k, concentration), size=(2, n))
-    q, h = q + 1e-300, h + 1e-300  # a Dirichlet of 0.05 underflows to zero
-    points = np.linspace(-1.0, 3.0, k)
-    gap = ((q - h) @ points) ** 2
-    kl = np.maximum((q * np.log(q / h)).sum(-1), 0)
-    bound = theory.prediction_bound(
-        kl, low=-1.0, high=3.0, shift_invariant=shift_invariant
-    ).numpy()
-    assert (gap <= bound * (1 + 1e-9) + 1e-12).all()
 
 
 def test_t12_the_shift_invariant_form_is_never_larger():

@@ -1,7 +1,7 @@
 """Records made by hand, one set for each experiment."""
 
 from histreg.study.catalogue import FORECAST_HL, RECOMMENDED, VALUE_HL
-from histreg.study.measurements import Measurement, bound_example
+from histreg.study.measurements import Measurement
 from histreg.study.methods import (
     L2,
     MDN,
@@ -15,6 +15,7 @@ from histreg.study.methods import (
     L2MultiTask,
     L2SoftmaxMean,
 )
+from histreg.study.theory.biases import bound_example
 from tests.study.made_up import (
     DIRECT,
     forecast_records,

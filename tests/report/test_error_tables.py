@@ -3,7 +3,8 @@
 import pytest
 
 from histreg.report.error_tables import in_paper, shown
-from histreg.study.analysis.statistics import Estimate, Setting
+from histreg.study.analysis.estimates import Estimate
+from histreg.study.analysis.statistics import Setting
 from histreg.study.methods import (
     L1,
     L2,

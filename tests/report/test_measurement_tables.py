@@ -1,6 +1,7 @@
 """Tables of measurements, of records made by hand."""
 
-from histreg.study.measurements import Measurement, bound_example
+from histreg.study.measurements import Measurement
+from histreg.study.theory.biases import bound_example
 from tests.report.reading import one, rows
 from tests.study.made_up import (
     label_bias_record,

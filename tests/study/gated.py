@@ -69,7 +69,7 @@ class GatedRun(Run):
         return self.name
 
     @property
-    def stack(self):
+    def stack_key(self):
         return (self.kind, self.name)
 
     @property
@@ -81,7 +81,7 @@ class GatedRun(Run):
         return cls(description["place"], description["name"], description["kills"])
 
     @classmethod
-    def compute(cls, runs, workplace):
+    def compute(cls, runs, context):
         (run,) = runs
         started = Path(run.place) / f"{run.name}.started.{os.getpid()}"
         started.touch()
@@ -89,10 +89,10 @@ class GatedRun(Run):
             os._exit(9)
 
         def is_open() -> bool:
-            for checkpoint in workplace.checkpoints:
+            for checkpoint in context.checkpoints:
                 if checkpoint.is_due():
                     checkpoint.save({"weights": torch.zeros(1)}, {"epoch": 1})
-            workplace.report(0.5)
+            context.report(0.5)
             return (Path(run.place) / f"{run.name}.open").exists()
 
         wait_until(is_open)

@@ -19,7 +19,7 @@ SINE_HL = HLGauss(sigma_in_bins=2.0, padding_in_bins=0.0)
 
 
 class Alone:
-    """A workplace without a store: it remembers the shares that were told."""
+    """A context without a store: it remembers the shares that were told."""
 
     data_dir = None
     checkpoints = ()
@@ -52,7 +52,7 @@ class Memory:
 
 
 class Keeping(Alone):
-    """A workplace with a checkpoint, which may be left at any report."""
+    """A context with a checkpoint, which may be left at any report."""
 
     def __init__(self, checkpoint, stop_after=math.inf):
         super().__init__()

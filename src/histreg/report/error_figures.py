@@ -13,7 +13,8 @@ from histreg.report.colours import BLUE, ORANGE
 from histreg.report.error_tables import in_paper
 from histreg.report.panels import datasets_of, set_log
 from histreg.report.results import Results
-from histreg.study.analysis.statistics import Estimate, TableSetting
+from histreg.study.analysis.estimates import Estimate
+from histreg.study.analysis.statistics import TableSetting
 from histreg.study.datasets import dataset
 from histreg.study.tabular.representations import COLUMNS, column_of
 

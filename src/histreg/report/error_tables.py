@@ -9,9 +9,9 @@ from typing import Any
 
 from histreg.report.printed_table import PrintedTable
 from histreg.report.results import Results
+from histreg.study.analysis.estimates import Estimate
 from histreg.study.analysis.paper import published
 from histreg.study.analysis.statistics import (
-    Estimate,
     Setting,
     TableSetting,
     best_on_validation,

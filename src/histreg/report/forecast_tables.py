@@ -17,16 +17,16 @@ from histreg.report.error_tables import (
 )
 from histreg.report.printed_table import PrintedTable
 from histreg.report.results import Results
+from histreg.study.analysis.estimates import Estimate
 from histreg.study.analysis.paper import published_forecast
 from histreg.study.analysis.statistics import (
-    Estimate,
     Setting,
     settings_over_seeds,
 )
 from histreg.study.catalogue.forecasts import FORECAST_ERRORS
 from histreg.study.datasets import SERIES, source
 from histreg.study.engine.runs import Record
-from histreg.study.measurements import N_SEEN, Measurement
+from histreg.study.measurements import Measurement
 from histreg.study.methods import L2
 from histreg.study.series.runs import CRITERIA, ForecastRun
 
@@ -81,8 +81,8 @@ def _table(
     if naive is not None:
         notes.append(
             f"The first {len(NAIVE)} rows learn nothing: they repeat the last value, "
-            f"the mean of the {N_SEEN} values seen, and the mean of the year of "
-            "training."
+            f"the mean of the {ForecastRun.n_inputs} values seen, and the mean of the "
+            "year of training."
         )
     return PrintedTable(title, header, rows, notes)
 

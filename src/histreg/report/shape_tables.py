@@ -7,8 +7,8 @@ import math
 from histreg.report.error_tables import seed_counts, seeds_in_words
 from histreg.report.printed_table import PrintedTable
 from histreg.report.results import Results
+from histreg.study.analysis.estimates import Estimate
 from histreg.study.analysis.shape_scores import CRPS, ShapeScores
-from histreg.study.analysis.statistics import Estimate
 from histreg.study.claims import Verdict
 from histreg.study.claims.promises import promises_of
 from histreg.study.datasets import source

@@ -13,7 +13,8 @@ from histreg.report.panels import panels
 from histreg.report.results import Results
 from histreg.study.engine.runs import Record
 from histreg.study.sines.curves import BestRate, best_rates
-from histreg.study.sines.runs import SineRun, sine
+from histreg.study.sines.execution import sine
+from histreg.study.sines.runs import SineRun
 
 FITS_SHOWN = {"l2": 1e-3, "HL-Gauss": 1e-2}  # learning rates, as in the paper
 STYLES = {"l2": (ORANGE, "--"), "HL-Gauss": (BLUE, "-")}

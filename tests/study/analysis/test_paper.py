@@ -7,6 +7,7 @@ from importlib.resources import files
 import pytest
 from scipy import stats
 
+from histreg.study.analysis.estimates import Estimate
 from histreg.study.analysis.paper import (
     FORECAST_TABLES,
     TABLES,
@@ -15,10 +16,10 @@ from histreg.study.analysis.paper import (
     published_forecast,
     published_log_ratios,
 )
-from histreg.study.analysis.statistics import METRICS, Estimate
+from histreg.study.analysis.statistics import METRICS
 from histreg.study.catalogue import DATA
 from histreg.study.datasets import DATASETS, GAMES, SERIES, dataset
-from histreg.study.series.forecasters import BODIES
+from histreg.study.series.runs import ARCHITECTURES
 
 # Of the paper's Tables 1, 7, 8 and 9 (main.tex of arXiv 2402.13425).
 PRINTED = [
@@ -155,7 +156,7 @@ def test_a_forecast_is_the_printed_one(
 @pytest.mark.parametrize("metric", ["test MSE", "test MAE"])
 @pytest.mark.parametrize("series", SERIES)
 def test_every_model_and_loss_has_a_forecast_of_every_series(series, metric):
-    for architecture in BODIES:
+    for architecture in ARCHITECTURES:
         for method in ("l2", "HL-Gauss"):
             assert published_forecast(series, architecture, method, metric)
 

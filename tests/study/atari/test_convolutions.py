@@ -5,11 +5,13 @@ import math
 import torch
 
 from histreg.study.atari.convolutions import Convolutions
-from histreg.study.engine.seeding import stream
+from histreg.study.engine.seeding import generator_for
 
 
 def made(n_outputs=1, seed=1):
-    return Convolutions(n_outputs, stream(seed, "body"), stream(seed, "head"))
+    return Convolutions(
+        n_outputs, generator_for(seed, "body"), generator_for(seed, "head")
+    )
 
 
 def frames(n=2):

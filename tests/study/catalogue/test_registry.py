@@ -7,6 +7,7 @@ import pytest
 from histreg.report import experiment_figures, experiment_tables
 from histreg.study.analysis.statistics import CHOICES
 from histreg.study.catalogue import EXPERIMENTS, FAMILIES, experiment
+from tests.study.descriptions import run_of
 
 ALL = {run.key: run for each in EXPERIMENTS.values() for run in each.runs}
 
@@ -15,7 +16,7 @@ ALL = {run.key: run for each in EXPERIMENTS.values() for run in each.runs}
 def test_json_brings_every_run_back_with_its_key(each):
     for run in each.runs:
         text = json.dumps(run.to_json())
-        back = type(run).from_json(json.loads(text))
+        back = run_of(json.loads(text))
         assert back == run
         assert back.key == run.key
 

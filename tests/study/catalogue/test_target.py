@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from histreg.bins import PRESETS, Bins
-from histreg.study.catalogue import RECOMMENDED, experiment, selected
+from histreg.study.catalogue import RECOMMENDED, VALUE_HL, experiment, selected
 from histreg.study.engine.store import Store
 from histreg.study.methods import (
     L2,
@@ -35,8 +35,9 @@ def test_uniform_smoothing_has_the_grid_of_the_paper_and_none():
 
 @pytest.mark.parametrize("y_range", [(0.0, 1.0), (1922.0, 2011.0)])
 def test_the_rule_of_thumb_has_the_bins_and_the_sigma_of_the_preset(y_range):
-    assert RECOMMENDED.bins(*y_range) == Bins.preset("recommended", *y_range)
-    assert RECOMMENDED.sigma_in_bins == PRESETS["recommended"].sigma_in_bins == 2
+    for method, name in ((RECOMMENDED, "recommended"), (VALUE_HL, "atari")):
+        assert method.bins(*y_range) == Bins.preset(name, *y_range)
+        assert method.sigma_in_bins == PRESETS[name].sigma_in_bins == 2
 
 
 def test_the_rule_of_thumb_stands_beside_the_setting_of_the_tables_and_l2():

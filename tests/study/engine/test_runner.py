@@ -102,7 +102,7 @@ def test_stacks_share_a_seed_and_are_of_about_equal_size(store):
     stacks = plan([*many, TabularRun.of("diabetes", LinearRegression(), 1)], store)
     assert sorted(len(stack) for stack in stacks) == [1, 6, 6, 7, 7]
     for stack in stacks:
-        assert len({run.stack for run in stack}) == 1
+        assert len({run.stack_key for run in stack}) == 1
 
 
 def test_the_longest_stack_comes_first(store):
@@ -280,13 +280,13 @@ def test_ctrl_c_ends_soon_and_keeps_what_was_finished(store, tmp_path, study):
 def stop_in_epoch(number, monkeypatch):
     """Let workers hear, when they report this epoch of three, that they are to stop."""
     reported = [0]
-    report = runner._Workplace.report
+    report = runner._StackContext.report
 
     def listen(self, share):
         reported.append(round(3 * share))
         report(self, share)
 
-    monkeypatch.setattr(runner._Workplace, "report", listen)
+    monkeypatch.setattr(runner._StackContext, "report", listen)
     monkeypatch.setattr(runner, "is_stopping", lambda: reported[-1] >= number)
 
 

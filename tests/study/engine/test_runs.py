@@ -6,7 +6,6 @@ from typing import ClassVar
 
 import pytest
 
-from histreg.study.atari.runs import ValueRun
 from histreg.study.engine.runs import Outcome, Record
 from histreg.study.measurements import Measurement
 from histreg.study.methods import L2, MDN, HLGauss
@@ -14,12 +13,9 @@ from histreg.study.series.runs import ForecastRun
 from histreg.study.shapes.runs import ShapeRun
 from histreg.study.sines.runs import SineRun
 from histreg.study.tabular.runs import TabularRun
+from tests.study.descriptions import run_of
 
 KEPT = Path(__file__).parents[3] / "results" / "study"
-KINDS = {
-    each.kind: each
-    for each in (TabularRun, SineRun, ForecastRun, ValueRun, ShapeRun, Measurement)
-}
 RUNS = [
     TabularRun("pole", HLGauss(), 1, 2, (4, 4)),
     TabularRun("pole", HLGauss(2.0), 1, 2, (4, 4)),
@@ -34,7 +30,7 @@ RUNS = [
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.label)
 def test_a_run_survives_json(run):
-    again = type(run).from_json(json.loads(json.dumps(run.to_json())))
+    again = run_of(json.loads(json.dumps(run.to_json())))
     assert again == run
     assert again.key == run.key
     assert hash(again) == hash(run)
@@ -94,20 +90,38 @@ NOT_TYPICAL = (
 )
 
 
+def stored():
+    """Return the records that are kept, with their runs, by path and line."""
+    records = {}
+    for path in sorted(KEPT.glob("*.jsonl")):
+        for number, line in enumerate(path.read_text().splitlines(), start=1):
+            record = json.loads(line)
+            records[path.name, number] = record, run_of(record["run"])
+    return records
+
+
+STORED = stored()
+
+
 def stored_times():
     """Return, by group, seconds taken and expected of the records that are kept."""
     times = {}
-    for path in sorted(KEPT.glob("*.jsonl")):
-        for line in path.read_text().splitlines():
-            found = json.loads(line)
-            run = KINDS[found["run"]["kind"]].from_json(found["run"])
-            if run.label in NOT_TYPICAL:
-                continue
-            if found["status"] == "done":
-                for group in groups_of(run):
-                    by_key = times.setdefault(group, {})
-                    by_key[found["key"]] = found["elapsed_s"], run.expected_s
+    for record, run in STORED.values():
+        if run.label not in NOT_TYPICAL and record["status"] == "done":
+            for group in groups_of(run):
+                by_key = times.setdefault(group, {})
+                by_key[record["key"]] = record["elapsed_s"], run.expected_s
     return {group: list(by_key.values()) for group, by_key in times.items()}
+
+
+def test_every_stored_record_has_the_key_of_its_run():
+    others = {
+        place: run.label
+        for place, (record, run) in STORED.items()
+        if record["key"] != run.key
+    }
+    assert len(STORED) > 4000
+    assert others == {}
 
 
 TIMES = stored_times()

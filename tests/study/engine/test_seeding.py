@@ -1,10 +1,10 @@
 import torch
 
-from histreg.study.engine.seeding import stream
+from histreg.study.engine.seeding import generator_for
 
 
 def draws(*purpose):
-    return torch.rand(8, generator=stream(*purpose))
+    return torch.rand(8, generator=generator_for(*purpose))
 
 
 def test_a_stream_is_a_function_of_seed_and_purpose():

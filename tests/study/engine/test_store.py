@@ -19,7 +19,7 @@ from histreg.study.engine.store import (
     DiskFullError,
     State,
     Store,
-    stack_key,
+    stack_digest,
 )
 from histreg.study.methods import L2, HLGauss
 from histreg.study.tabular.runs import TabularRun
@@ -33,6 +33,7 @@ from tests.study.damage import (
     damage_line,
     damage_record,
 )
+from tests.study.descriptions import run_of
 from tests.study.gated import wait_until
 
 RUN = TabularRun("pole", HLGauss(), 1, 2, (4,))
@@ -61,7 +62,7 @@ def test_a_record_describes_itself(store):
     store.save(record_of(RUN))
     (path,) = (store.root / "records" / "pole" / "HL-Gauss").iterdir()
     found = json.loads(path.read_text())
-    assert TabularRun.from_json(found["run"]) == RUN
+    assert run_of(found["run"]) == RUN
     assert found["run"]["method"] == {
         "name": "HL-Gauss",
         "sigma_in_bins": 1.0,
@@ -446,11 +447,11 @@ def test_a_full_disk_is_one_sentence_and_leaves_no_half_record(store, monkeypatc
 
 
 def test_a_disk_that_is_full_for_a_checkpoint_says_so_too(store, monkeypatch):
-    monkeypatch.setattr(store_module, "save_file", full)
+    monkeypatch.setattr("safetensors.torch.save_file", full)
     with pytest.raises(DiskFullError):
         store.checkpoint(RUN).save({"weights": torch.zeros(1)}, {})
 
 
 def test_the_key_of_a_stack_does_not_depend_on_the_order():
-    assert stack_key([RUN, OTHER]) == stack_key([OTHER, RUN])
-    assert stack_key([RUN]) != stack_key([OTHER])
+    assert stack_digest([RUN, OTHER]) == stack_digest([OTHER, RUN])
+    assert stack_digest([RUN]) != stack_digest([OTHER])

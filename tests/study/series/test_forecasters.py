@@ -16,9 +16,15 @@ from histreg.study.series.forecasters import (
     projected_head,
     start_as_keras,
 )
+from histreg.study.series.runs import ARCHITECTURES, DIRECT, HEADS
 
 EACH = pytest.mark.parametrize("name", BODIES)
 EACH_HEAD = pytest.mark.parametrize("kind", HEADS_AFTER_PROJECTION)
+
+
+def test_runs_know_bodies_and_heads_by_their_names():
+    assert tuple(BODIES) == ARCHITECTURES
+    assert (DIRECT, *HEADS_AFTER_PROJECTION) == HEADS
 
 
 @EACH

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from histreg.study.analysis.statistics import Estimate
+from histreg.study.analysis.estimates import Estimate
 from histreg.study.methods import L2
 from histreg.study.sines.curves import best_rates
 from tests.study.made_up import sine_record, tabular_records

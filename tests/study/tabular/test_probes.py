@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from histreg.study.engine.seeding import stream
+from histreg.study.engine.seeding import generator_for
 from histreg.study.methods import (
     L1,
     L2,
@@ -13,17 +13,20 @@ from histreg.study.methods import (
     HLOneBin,
     L2MultiTask,
     L2Noise,
-    Targets,
 )
-from histreg.study.tabular.perceptrons import Perceptrons, Shape, lecun_uniform
+from histreg.study.methods.criteria.criterion import Targets
+from histreg.study.networks.perceptrons import Perceptrons, Shape, lecun_uniform
+from histreg.study.tabular import runs
 from histreg.study.tabular.probes import (
     N_PROBED,
+    PROBES,
     SMALLEST_EXCESS,
     Gradients,
     Sensitivity,
     Snapshots,
 )
-from histreg.study.tabular.trainer import Rows, Training, recorded_epochs, train
+from histreg.study.tabular.runs import Training
+from histreg.study.tabular.trainer import Examples, recorded_epochs, train
 
 LOW, HIGH = RANGE = (-5.0, 15.0)
 SMALL = {"n_bins": 20, "padding_in_bins": 2.0}
@@ -33,13 +36,13 @@ WITH_SLOPE = [L2(), L1(), MDN(3), HLGauss(**SMALL), L2MultiTask(0.3, **SMALL)]
 
 def made_up(n, generator):
     x = torch.randn(n, 5, generator=generator, dtype=torch.float64)
-    return Rows(x, (5 + 3 * x[:, 0] + x[:, 1] * x[:, 2]).clamp(*RANGE))
+    return Examples(x, (5 + 3 * x[:, 0] + x[:, 1] * x[:, 2]).clamp(*RANGE))
 
 
 def one(method, rows, hidden=(8, 8, 8)):
     """Return a network of one method, with its criterion, and the same in torch."""
     network = Perceptrons(Shape(5, hidden, ((1, method.n_outputs),)), torch.float64)
-    lecun_uniform(network, [(stream(1, "body"), stream(1, "head"))])
+    lecun_uniform(network, [(generator_for(1, "body"), generator_for(1, "head"))])
     criterion = method.criterion([method], Targets(rows.y, *RANGE, 1, torch.float64))
     return network, criterion, in_torch(network)
 
@@ -204,3 +207,7 @@ def test_snapshots_are_curves_of_histogram_losses_alone(generator):
     assert first[0]["probs"] != last[0]["probs"]
     # Of the stack's two histogram losses each has its own.
     assert fits[3].curves["test snapshots"][-1][0]["probs"] != last[0]["probs"]
+
+
+def test_runs_know_probes_by_their_names():
+    assert tuple(PROBES) == runs.PROBES

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from histreg.study.catalogue import OVERALL
-from histreg.study.engine.seeding import stream
+from histreg.study.engine.seeding import generator_for
 from histreg.study.methods import (
     L1,
     L2,
@@ -28,7 +28,8 @@ from histreg.study.methods import (
     L2SoftmaxPerBin,
     NetworkMethod,
 )
-from histreg.study.tabular.trainer import Rows, Start, Training, recorded_epochs, train
+from histreg.study.tabular.runs import Training
+from histreg.study.tabular.trainer import Examples, Start, recorded_epochs, train
 from histreg.tabular.networks import dropout
 from tests.study.made_up import Memory
 
@@ -62,10 +63,10 @@ RANGE = (-5.0, 15.0)
 SEED = 3
 
 
-def made_up(n: int, generator: torch.Generator) -> Rows:
+def made_up(n: int, generator: torch.Generator) -> Examples:
     x = torch.randn(n, 5, generator=generator, dtype=torch.float64)
     y = 5 + 3 * x[:, 0] + x[:, 1] * x[:, 2]
-    return Rows(x, y.clamp(*RANGE))
+    return Examples(x, y.clamp(*RANGE))
 
 
 @pytest.fixture
@@ -80,13 +81,16 @@ def test_rows(generator):
 
 def plain(
     method,
-    rows: Rows,
-    test_rows: Rows,
+    rows: Examples,
+    test_rows: Examples,
     start: Start = Start(),  # noqa: B008
 ) -> dict[str, float]:
     """Train one network as anybody would write it, in float64."""
     layers, sizes = [], [5, *TRAINING.hidden, method.n_outputs]
-    body, head = stream(SEED, "body"), stream(SEED, "head", method.n_outputs)
+    body, head = (
+        generator_for(SEED, "body"),
+        generator_for(SEED, "head", method.n_outputs),
+    )
     for i, (a, b) in enumerate(pairwise(sizes)):
         linear = nn.Linear(a, b, dtype=torch.float64)
         is_head = i == len(sizes) - 2
@@ -102,12 +106,14 @@ def plain(
     optimizer = torch.optim.Adam(trained.parameters(), lr=1e-2, eps=1e-7)
     low, high = RANGE
     for epoch in range(1, TRAINING.epochs + 1):
-        order = torch.randperm(len(rows.y), generator=stream(SEED, "order", epoch))
-        draws = stream(SEED, "dropout", epoch)
+        order = torch.randperm(
+            len(rows.y), generator=generator_for(SEED, "order", epoch)
+        )
+        draws = generator_for(SEED, "dropout", epoch)
         is_annealed = isinstance(method, HLGaussAnnealed)
         now = method.at(epoch, TRAINING.epochs) if is_annealed else method
         noise = torch.randn(
-            len(rows.y), generator=stream(SEED, "noise", epoch)
+            len(rows.y), generator=generator_for(SEED, "noise", epoch)
         ).double()
         for i, index in enumerate(order.split(TRAINING.batch_size)):
             x = dropout(rows.x[index], TRAINING.dropout, generator=draws)
@@ -179,7 +185,7 @@ def test_the_papers_networks_do_not_depend_on_their_stack_mates_by_a_bit(
 ):
     n_inputs, hidden = PAPER_NETWORKS[name]
     x = torch.randn(300, n_inputs, generator=generator)
-    rows = Rows(x, (5 + 3 * x[:, 0]).clamp(*RANGE).double())
+    rows = Examples(x, (5 + 3 * x[:, 0]).clamp(*RANGE).double())
     training = Training(hidden, 0.05, epochs=3, learning_rate=1e-3, batch_size=256)
     methods = [method for method in OVERALL if isinstance(method, NetworkMethod)]
     options = {"training": training, "dtype": torch.float32}

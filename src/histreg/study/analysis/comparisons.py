@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from scipy import stats
 
-from histreg.study.analysis.statistics import Estimate
+from histreg.study.analysis.estimates import Estimate
 
 LEVEL = 0.05
 """Of a one-sided test: with five seeds, all five must agree (1 of 32)."""

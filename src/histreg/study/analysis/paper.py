@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from types import MappingProxyType
 
-from histreg.study.analysis.statistics import Estimate, students_factor
+from histreg.study.analysis.estimates import Estimate, students_factor
 from histreg.study.datasets import DATASETS
 
 TABLES = ("overall", "discretisation_appendix", "representation")

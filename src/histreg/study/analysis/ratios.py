@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 
 from histreg.errors import InputError
 from histreg.study.analysis.comparisons import Comparison
-from histreg.study.analysis.statistics import Estimate, Setting, settings_over_seeds
+from histreg.study.analysis.estimates import Estimate
+from histreg.study.analysis.statistics import Setting, settings_over_seeds
 from histreg.study.atari.runs import ValueRun
 from histreg.study.engine.runs import Record
 from histreg.study.methods import L2, HLGauss

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from histreg.study.atari.emulators import SIDE
-from histreg.study.atari.states import STACK
+from histreg.study.atari.states import N_FRAMES_SEEN
 
 LAYERS = ((32, 8, 4), (64, 4, 2), (64, 3, 1))  # channels, side, stride
 WIDTH = 512
@@ -31,7 +31,7 @@ class Convolutions(nn.Module):
     ) -> None:
         super().__init__()
         layers: list[nn.Module] = []
-        n_channels, side = STACK, SIDE
+        n_channels, side = N_FRAMES_SEEN, SIDE
         for n, kernel, stride in LAYERS:
             layers += [nn.Conv2d(n_channels, n, kernel, stride), nn.ReLU()]
             n_channels, side = n, (side - kernel) // stride + 1

@@ -1,4 +1,4 @@
-"""Emulators: what plays a game's actions, and shows what came of them."""
+"""Emulators: they play the actions of a game and show its frames."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Emulator(Protocol):
     n_actions: int
 
     def reset(self) -> None:
-        """Begin anew."""
+        """Start a new game."""
 
     def act(self, action: int) -> float:
         """Do the action of this place, for one frame; return its reward."""
@@ -67,7 +67,7 @@ class Arcade:
         self._screen: Frame = np.empty(self._game.getScreenDims(), np.uint8)
 
     def reset(self) -> None:
-        """Begin anew."""
+        """Start a new game."""
         self._game.reset_game()
 
     def act(self, action: int) -> float:

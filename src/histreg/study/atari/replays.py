@@ -1,7 +1,7 @@
 """Replays: recorded actions as frames, rewards and episodes.
 
-Frames are many: those of 250,000 actions are 1.8 GB. They lie in a file of the cache,
-are read from there as they are needed, and shared by all processes that read them.
+The frames of 250,000 actions take 1.8 GB. They lie in a file of the cache, are read
+from there when they are needed, and are shared by all processes that read them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FRAMES_A_REPORT = 500
 
 
 class OutOfStepError(InputError):
-    """The replay does not do what the file says."""
+    """The replay does not match the file."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Episode:
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """What came of the actions of a file.
+    """The frames, rewards and episodes of the actions of a file.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def replay_of(
     data_dir : path, optional
         Where the file of its actions is looked for first.
     n_frames : int, optional
-        How many of the file, from the first on; all if it is not told.
+        How many of the file, from the first on; all by default.
     emulator_of : callable
     report : callable
         Called now and then; what it raises ends the replay.
@@ -180,8 +180,8 @@ def replay_of(
     actions = game.actions(data_dir, n_frames)
     emulator = emulator_of(game)
     folder = _folder()
-    told = f"{actions.sha256} {emulator.settings}"
-    key = hashlib.sha256(told.encode()).hexdigest()[:16]
+    content = f"{actions.sha256} {emulator.settings}"
+    key = hashlib.sha256(content.encode()).hexdigest()[:16]
     frames = folder / f"{game.name}-{key}.frames.npy"
     with _alone(_lock(frames), report):
         if not _outcomes(frames).exists():
@@ -193,12 +193,13 @@ def replay_of(
 def forget(folder: Path | None = None, *, but: int = 0) -> None:
     """Delete replays from the cache, except those that were read last.
 
-    Who has one open goes on reading it; one that is being made is left alone.
+    Processes that have one open can continue to read it; replays that are being made
+    are left alone.
     """
     folder = folder or _folder()
-    found = [path for path in folder.glob("*.frames.npy") if path.name[0] != "."]
-    found.sort(key=lambda path: path.stat().st_mtime)
-    for path in found[: max(0, len(found) - but)]:
+    paths = [path for path in folder.glob("*.frames.npy") if path.name[0] != "."]
+    paths.sort(key=lambda path: path.stat().st_mtime)
+    for path in paths[: max(0, len(paths) - but)]:
         with suppress(Timeout), FileLock(_lock(path), timeout=0):
             _outcomes(path).unlink(missing_ok=True)
             path.unlink(missing_ok=True)
@@ -224,7 +225,7 @@ def _outcomes(frames: Path) -> Path:
 
 @contextmanager
 def _alone(path: Path, report: Callable[[], None]) -> Iterator[None]:
-    """Hold a lock, which a killed process gives up; report while another has it."""
+    """Hold a lock, which a killed process releases; report while waiting for it."""
     lock = FileLock(path)
     while not lock.is_locked:
         try:
@@ -278,8 +279,8 @@ def _play(
 
 
 def _write_header(file: BinaryIO, n: int) -> None:
-    told = {"descr": "|u1", "fortran_order": False, "shape": (n, SIDE, SIDE)}
-    np.lib.format.write_array_header_1_0(file, told)
+    header = {"descr": "|u1", "fortran_order": False, "shape": (n, SIDE, SIDE)}
+    np.lib.format.write_array_header_1_0(file, header)
 
 
 def _read(game: Game, actions: Actions, path: Path) -> Replay:

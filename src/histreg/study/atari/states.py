@@ -1,4 +1,4 @@
-"""States: what is seen of a game, and the return that follows."""
+"""States: the frames seen in a game, and the returns that follow."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from torch import Tensor
 from histreg._checks import check_choice
 from histreg.errors import InputError
 from histreg.study.atari.replays import Replay
+from histreg.study.atari.runs import TARGETS
 
 GAMMA = 0.98
-STACK = 4  # frames that are seen at once
-TARGETS = ("arrival", "textbook")
-"""With the reward of the action that led to a state, as the authors; without it."""
+N_FRAMES_SEEN = 4  # at once
 KNOWN = 1e-3
 """What may be missing of a return where a game was cut off: the weight of the rest."""
 SHARE = 0.95  # of the episodes, for training
@@ -53,10 +52,10 @@ class States:
         Before the first frame of an episode lies that frame again.
         """
         places, starts = self.places[index, None], self.starts[index, None]
-        latest = places + torch.arange(1 - STACK, 1)  # (b, 4)
+        latest = places + torch.arange(1 - N_FRAMES_SEEN, 1)  # (b, 4)
         latest = torch.maximum(latest, starts)
-        found = self.frames.index_select(0, latest.flatten())
-        return found.unflatten(0, latest.shape)
+        frames = self.frames.index_select(0, latest.flatten())
+        return frames.unflatten(0, latest.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +81,7 @@ class Parts:
 def returns_of(replay: Replay, target: str = "arrival") -> npt.NDArray[np.float64]:
     """Return the discounted sum of rewards from each frame on: (f,).
 
-    Each episode has its own: what follows a reset is no merit of what came before.
+    Returns do not extend beyond the end of an episode.
 
     Parameters
     ----------
@@ -94,14 +93,14 @@ def returns_of(replay: Replay, target: str = "arrival") -> npt.NDArray[np.float6
     check_choice("target", target, TARGETS)
     from scipy.signal import lfilter  # here, since it comes with an extra
 
-    found = np.zeros(len(replay.rewards))
-    for each in replay.episodes:
-        rewards = replay.rewards[each.start : each.stop]
+    returns = np.zeros(len(replay.rewards))
+    for episode in replay.episodes:
+        rewards = replay.rewards[episode.start : episode.stop]
         sums = lfilter([1.0], [1.0, -GAMMA], rewards[::-1])[::-1]
         if target == "textbook":
             sums = np.append(sums[1:], 0.0)
-        found[each.start : each.stop] = sums
-    return found
+        returns[episode.start : episode.stop] = sums
+    return returns
 
 
 def parts_of(title: str, replay: Replay, target: str = "arrival") -> Parts:
@@ -144,12 +143,12 @@ def parts_of(title: str, replay: Replay, target: str = "arrival") -> Parts:
     frames = torch.from_numpy(replay.frames)
 
     def states(which: range) -> States:
-        found = np.concatenate([places[i] for i in which])
+        chosen_places = np.concatenate([places[i] for i in which])
         starts = [np.full(len(places[i]), replay.episodes[i].start) for i in which]
-        scaled = (returns[found] - low) / (high - low)
+        scaled = (returns[chosen_places] - low) / (high - low)
         return States(
             frames,
-            torch.from_numpy(found),
+            torch.from_numpy(chosen_places),
             torch.from_numpy(np.concatenate(starts)),
             torch.tensor(scaled, dtype=torch.float32),
         )

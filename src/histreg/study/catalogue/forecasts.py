@@ -18,8 +18,8 @@ from histreg.study.catalogue.target import RECOMMENDED
 from histreg.study.datasets import SERIES
 from histreg.study.measurements import Measurement
 from histreg.study.methods import L2
-from histreg.study.series.forecasters import BODIES
 from histreg.study.series.runs import (
+    ARCHITECTURES,
     CRITERIA,
     FIRST_WEIGHTS,
     HEADS,
@@ -39,7 +39,10 @@ FIGURE = FigureSpec(
 
 
 def forecast_runs(
-    *, bodies: Iterable[str] = BODIES, seeds: Iterable[int] = SEEDS, **changes: Any
+    *,
+    bodies: Iterable[str] = ARCHITECTURES,
+    seeds: Iterable[int] = SEEDS,
+    **changes: Any,
 ) -> tuple[ForecastRun, ...]:
     """Return the runs of both losses with sequence models on each series."""
     return tuple(

@@ -8,7 +8,7 @@ from histreg._checks import check_choice, check_count
 from histreg.study.datasets import GAMES, SERIES, TABLES
 from histreg.study.engine.runs import Run
 from histreg.study.methods import METHODS
-from histreg.study.series.forecasters import BODIES
+from histreg.study.series.runs import ARCHITECTURES
 from histreg.study.shapes.predictors import PREDICTORS
 
 
@@ -42,7 +42,7 @@ def selected(
     for name in methods:
         check_choice("--methods", name, {**METHODS, **PREDICTORS})
     for name in models:
-        check_choice("--models", name, BODIES)
+        check_choice("--models", name, ARCHITECTURES)
     if epochs is not None:
         check_count("--epochs", epochs, at_least=1)
     if datasets:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from histreg.bins import PRESETS, Preset
 from histreg.study.catalogue.experiment import (
     Experiment,
     FigureSpec,
@@ -35,14 +34,10 @@ NARROW = SIGMAS[0]
 PADDING_OFF_BORDERS = 9.7  # in bins: the borders miss multiples of ten
 
 
-def hl_gauss_of(preset: Preset) -> HLGauss:
-    """Return HL-Gauss with the bins and the sigma of a preset."""
-    padding = preset.sigma_in_bins * preset.padding_in_sigmas
-    return HLGauss(preset.sigma_in_bins, preset.n_bins, padding)
+RECOMMENDED = HLGauss(sigma_in_bins=2.0, padding_in_bins=6.0)
+"""The paper's rule of thumb: 100 bins, sigma of two, a padding of three sigmas.
 
-
-RECOMMENDED = hl_gauss_of(PRESETS["recommended"])
-"""The paper's rule of thumb: 100 bins, sigma of two, a padding of three sigmas."""
+The preset "recommended" of `histreg.PRESETS`."""
 
 
 def with_bins(n_bins: int) -> tuple[HLOneBin, HLGauss]:

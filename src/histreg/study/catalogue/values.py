@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from histreg.bins import PRESETS
 from histreg.study.atari.runs import ValueRun
 from histreg.study.catalogue.experiment import Experiment, FigureSpec, TableSpec
-from histreg.study.catalogue.target import hl_gauss_of
 from histreg.study.datasets import GAMES
 from histreg.study.measurements import Measurement
-from histreg.study.methods import L2
+from histreg.study.methods import L2, HLGauss
 
-VALUE_HL = hl_gauss_of(PRESETS["atari"])
+VALUE_HL = HLGauss(sigma_in_bins=2.0, padding_in_bins=8.0)
+"""The preset "atari" of `histreg.PRESETS`."""
 VALUE_SEEDS = (1, 2)
 WITHOUT_REWARD = ("Assault", "MontezumaRevenge", "Tennis", "Venture")
 """Games in whose first 250,000 frames nobody scores; in the full file of Assault, which

@@ -22,12 +22,12 @@ from histreg.study.claims.findings import (
     on_dataset,
 )
 from histreg.study.methods import L2, HLGauss
-from histreg.study.series.forecasters import BODIES
+from histreg.study.series.runs import ARCHITECTURES
 
 MSE, MAE = "test MSE", "test MAE"
 WORSE_WITH_HL = ("ETTh1",)  # with GRU
 LINEAR = "Linear"
-OTHERS = tuple(body for body in BODIES if body != LINEAR)
+OTHERS = tuple(body for body in ARCHITECTURES if body != LINEAR)
 INPUT_MEAN = "mean of inputs"
 
 LOSSES: dict[str, L2 | HLGauss] = {"l2": L2(), "HL-Gauss": FORECAST_HL}

@@ -46,7 +46,7 @@ TABLES: dict[str, TableSource] = {
     **DATASETS,
     **{data.name: data for data in (*MADE, CALIFORNIA, FLIGHTS, DIAMONDS)},
 }
-"""Also those that the paper has no protocol for."""
+"""All tables, with those for which the paper has no protocol."""
 SERIES: dict[str, Series] = {data.name: data for data in ETT}
 GAMES: dict[str, Game] = {data.name: data for data in ATARI}
 

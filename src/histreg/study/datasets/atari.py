@@ -1,16 +1,18 @@
-"""Atari: what good players did in 58 games, frame by frame, to be replayed."""
+"""Atari: the recorded actions of good players in 58 games, to be replayed."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING
 
 from histreg.errors import InputError
 from histreg.study.datasets.source import Source, names, sha256_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 RESET, FIRST = ord("R"), ord("a")
 RESETS = -1  # the code of a reset among those of actions
@@ -59,8 +61,10 @@ class Game(Source):
             See `Source.content` for where else the file is looked for.
         n_frames : int, optional
             How many, from the first on, so that files of any length that have them
-            give the same; all if it is not told.
+            give the same; all by default.
         """
+        import numpy as np
+
         content = self.content(data_dir).rstrip(b"\n")
         if n_frames is not None and len(content) < n_frames:
             raise InputError(

@@ -1,6 +1,4 @@
-"""Diabetes: how far the illness got in a year. Small, and always there."""
-
-import numpy as np
+"""Diabetes: disease progression after a year. Small, and always available."""
 
 from histreg.study.datasets.dataset import DataSet
 from histreg.study.datasets.source import Table, sha256_of
@@ -8,6 +6,7 @@ from histreg.study.datasets.source import Table, sha256_of
 
 def parse(_: bytes) -> Table:
     """Return the data that come with scikit-learn, in their own units."""
+    import numpy as np
     from sklearn.datasets import load_diabetes  # slow to import
 
     data = load_diabetes(scaled=False)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from histreg.study.datasets.source import Floats, Table, TableSource, sha256_of
+
+if TYPE_CHECKING:
+    import numpy as np
 
 N_ROWS = 10_000
 
 
 def features(seed: int) -> tuple[Floats, Floats, np.random.Generator]:
     """Return eight features, a smooth function of five of them, of sd 1, and chance."""
+    import numpy as np
+
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1, 1, (N_ROWS, 8))
     f = np.sin(np.pi * X[:, 0] * X[:, 1]) + X[:, 2] ** 2 + X[:, 3] + X[:, 4] / 2
@@ -21,18 +25,24 @@ def features(seed: int) -> tuple[Floats, Floats, np.random.Generator]:
 
 def lognormal(_: bytes) -> Table:
     """Return logarithms of sd 1.5 around a function, with noise of sd 0.5."""
+    import numpy as np
+
     X, f, rng = features(0)
     return _table(X, np.exp(1.5 * f + 0.5 * rng.normal(size=N_ROWS)))
 
 
 def pareto(_: bytes) -> Table:
     """Return Pareto targets of shape 2.5, scaled by a function."""
+    import numpy as np
+
     X, f, rng = features(1)
     return _table(X, np.exp(f / 2) * (1 + rng.pareto(2.5, N_ROWS)))
 
 
 def zeros(_: bytes) -> Table:
     """Return y of which half are 0, more where a function is low; others lognormal."""
+    import numpy as np
+
     X, f, rng = features(2)
     some = rng.uniform(size=N_ROWS) < 1 / (1 + np.exp(-2 * f))
     return _table(X, np.where(some, np.exp(f + 0.5 * rng.normal(size=N_ROWS)), 0.0))
@@ -40,6 +50,8 @@ def zeros(_: bytes) -> Table:
 
 def far_mode(_: bytes) -> Table:
     """Return y around a function, noise of sd 0.3, but 1 in 20 a thousand away."""
+    import numpy as np
+
     X, f, rng = features(3)
     far = rng.uniform(size=N_ROWS) < 0.1 / (1 + np.exp(-3 * X[:, 5]))
     return _table(X, f + 0.3 * rng.normal(size=N_ROWS) + far * (1000 + 20 * X[:, 6]))

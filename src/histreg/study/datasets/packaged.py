@@ -11,7 +11,7 @@ from typing import Any
 from histreg.errors import InputError
 from histreg.study.datasets.source import Table, TableSource, array, names, sha256_of
 
-N_ROWS = 10_000  # of each, drawn once: enough to tell methods apart in minutes
+N_ROWS = 10_000  # of each, drawn once: enough to separate methods in minutes
 SEED = 0
 
 
@@ -32,10 +32,10 @@ class PackagedTable(TableSource):
 
     def find(self, data_dir: str | Path | None = None) -> Path | None:
         """Return the file in a folder of data, or else in the package."""
-        found = super().find(data_dir)
+        path = super().find(data_dir)
         spec = find_spec(self.package)
-        if found or spec is None or not spec.submodule_search_locations:
-            return found
+        if path or spec is None or not spec.submodule_search_locations:
+            return path
         path = Path(spec.submodule_search_locations[0]) / self.path
         return path if path.is_file() else None
 

@@ -1,4 +1,4 @@
-"""Pole: a problem of telecommunications, of which little is told."""
+"""Pole: a telecommunications problem, of which little is known."""
 
 from histreg.study.datasets.dataset import DataSet
 from histreg.study.datasets.pmlb import LICENCE, table_of

@@ -18,15 +18,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from histreg._files import whole
 from histreg.errors import DownloadError, InputError
 
-Floats = npt.NDArray[np.float64]
+if TYPE_CHECKING:  # functions that read data import it, a list of data sets needs none
+    import numpy as np
+    import numpy.typing as npt
+
+Floats: TypeAlias = "npt.NDArray[np.float64]"
 CHUNK = 2**16  # bytes; pooch's own 1024 with a flush after each is slow for 200 MB
 
 
@@ -63,7 +64,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Source:
-    """The facts of a file, and how it is had.
+    """The facts of a file, and where to get it.
 
     Parameters
     ----------
@@ -182,7 +183,7 @@ class Source:
 
 @dataclass(frozen=True)
 class TableSource(Source):
-    """The facts of a file of numbers, and how they are had.
+    """The facts of a file with a table, and how to read it.
 
     Parameters
     ----------
@@ -269,12 +270,14 @@ def frame(
     keep : sequence of str, optional
         The columns that are read, if not all are.
     """
+    import numpy as np
     import pandas as pd  # here, since it comes with an extra
 
-    found = content[: content.find(b"\n")].decode("utf-8", "replace").split(separator)
-    if len(found) != len(columns):
-        raise InputError(f"it must have {len(columns)} columns, got {len(found)}")
-    for name, wanted in zip(found, columns, strict=True):
+    first_line = content[: content.find(b"\n")].decode("utf-8", "replace")
+    cells = first_line.split(separator)
+    if len(cells) != len(columns):
+        raise InputError(f"it must have {len(columns)} columns, got {len(cells)}")
+    for name, wanted in zip(cells, columns, strict=True):
         if header and name != wanted:
             raise InputError(f"it must have a column {wanted!r}, got {name!r} there")
     with warnings.catch_warnings():
@@ -294,14 +297,16 @@ def frame(
 
 def array(numbers: Any) -> Floats:
     """Return a frame's or a column's numbers as an array in C order, all its own."""
+    import numpy as np
+
     return np.array(numbers.to_numpy(), dtype=np.float64, order="C")
 
 
 def cache_folder() -> Path | None:
-    """Return the folder of what can be had again: downloads, replays.
+    """Return the folder of files that can be recreated: downloads and replays.
 
-    It is that of ``HISTREG_CACHE``, or the operating system's for such; None without
-    pooch, which knows that and downloads.
+    It is that of ``HISTREG_CACHE``, or the cache of the operating system; None without
+    pooch, which knows that folder and downloads files.
     """
     try:
         import pooch
@@ -312,15 +317,15 @@ def cache_folder() -> Path | None:
 
 def _folders(data_dir: str | Path | None) -> list[Path]:
     """Return the folders in which files are looked for, in this order."""
-    found = []
+    folders = []
     given = {"data_dir": data_dir, "HISTREG_DATA": os.environ.get("HISTREG_DATA")}
     for name, folder in given.items():
         if folder:
             if not Path(folder).is_dir():
                 raise InputError(f"{name} must be a folder, got {name}={str(folder)!r}")
-            found.append(Path(folder))
+            folders.append(Path(folder))
     cache = cache_folder()
-    return found if cache is None else [*found, cache]
+    return folders if cache is None else [*folders, cache]
 
 
 # Two at a time: the songs alone take 370 MB.
@@ -335,7 +340,7 @@ def _embedded(data: TableSource) -> Table:
 
 
 def _table(data: TableSource, path: Path, *, called: str) -> Table:
-    """Return the table of a file, once all that is known of it holds."""
+    """Return the table of a file, after checking it."""
     content = _content(data, path, called=called)
     try:
         table = data.parse(content)
@@ -350,11 +355,11 @@ def _table(data: TableSource, path: Path, *, called: str) -> Table:
 def _content(data: Source, path: Path, *, called: str) -> bytes:
     """Return the unpacked bytes of a file, if they have the declared hash."""
     content = _unpacked(path, data.member, called=called)
-    found = sha256_of(content)
-    if data.sha256 not in (None, found):
+    checksum = sha256_of(content)
+    if data.sha256 not in (None, checksum):
         raise InputError(
             f"{called} is not {data.member} of {data.title} as published: it must have "
-            f"sha256 {data.sha256}, got {found} ({len(content):,} bytes), so it was "
+            f"sha256 {data.sha256}, got {checksum} ({len(content):,} bytes), so it was "
             f"cut short or changed"
         )
     return content
@@ -363,7 +368,7 @@ def _content(data: Source, path: Path, *, called: str) -> bytes:
 def _unpacked(path: Path, member: str, *, called: str) -> bytes:
     """Return a file's content, unpacked, with LF line ends.
 
-    How it is packed is told by its first bytes, not by its name. UCI's files come with
+    The first bytes say how it is packed, not the name. UCI's files come with
     CRLF, copies of them also with LF: only with one of both do they have one hash.
     """
     content = path.read_bytes()
@@ -393,6 +398,7 @@ def _member(content: bytes, member: str) -> bytes:
 
 def _checked(data: TableSource, table: Table, *, called: str) -> Table:
     """Return the table if it has the declared shape, hash and more."""
+    import numpy as np
 
     def refuse(requirement: str) -> None:
         raise InputError(f"{called} is not {data.title} as published: {requirement}")

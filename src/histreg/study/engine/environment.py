@@ -17,7 +17,7 @@ import histreg
 @functools.cache
 def environment() -> dict[str, Any]:
     """Return versions, the kind of machine, and the commit if there is one."""
-    told = {
+    facts = {
         "histreg": version("histreg"),
         "torch": version("torch"),
         "numpy": version("numpy"),
@@ -27,8 +27,8 @@ def environment() -> dict[str, Any]:
         "commit": _commit(),
     }
     with suppress(PackageNotFoundError):  # it comes with an extra
-        told["ale-py"] = version("ale-py")  # by which games of Atari are replayed
-    return told
+        facts["ale-py"] = version("ale-py")  # by which games of Atari are replayed
+    return facts
 
 
 def _commit() -> str | None:
@@ -41,7 +41,7 @@ def _commit() -> str | None:
 def _checked_out(root: Path) -> str | None:
     """Return the commit of a checkout, marked if files differ from it."""
     try:
-        found = subprocess.run(
+        described = subprocess.run(
             ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"],
             cwd=root,
             capture_output=True,
@@ -51,7 +51,7 @@ def _checked_out(root: Path) -> str | None:
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    return found.stdout.strip()
+    return described.stdout.strip()
 
 
 def _installed(package: Path) -> str | None:

@@ -1,7 +1,7 @@
 """Executors: where stacks are computed, behind the seam of ``concurrent.futures``.
 
 A `Pool` is an executor that outlives its workers: one that dies takes its task with it,
-which is told as `WorkerLostError`, and the next task finds a whole pool.
+which is reported as `WorkerLostError`, and the next task finds a whole pool.
 
 Ctrl-C and SIGTERM are for the process that has the pool, although shells and batch
 schedulers send them to its workers too. It asks the workers to stop, and they do so
@@ -42,7 +42,7 @@ class WorkerLostError(Exception):
 
 
 class PoolLostError(InputError):
-    """All workers are out of reach, and will not come back."""
+    """All workers are lost for good."""
 
 
 class _Event(Protocol):
@@ -50,7 +50,7 @@ class _Event(Protocol):
 
 
 class _Task(threading.local):
-    """What a task may know of its pool."""
+    """What a task knows of its pool: the event that asks it to stop."""
 
     stop: _Event | None = None
 
@@ -77,15 +77,15 @@ class Pool(ABC):
 
     @abstractmethod
     def stop(self) -> None:
-        """Ask the tasks at work to end soon, and drop the others."""
+        """Ask the running tasks to end soon, and drop the others."""
 
     @abstractmethod
     def kill(self) -> None:
-        """End the tasks at work at once."""
+        """End the running tasks at once."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of the workers."""
+        """Release the workers."""
 
     def __enter__(self) -> Self:
         return self
@@ -95,7 +95,7 @@ class Pool(ABC):
 
 
 class InProcess(Pool):
-    """No workers: a task is done when it is submitted. The same code, to debug.
+    """No workers: a task runs when it is submitted. The same code, for debugging.
 
     Ctrl-C, and SIGTERM where it means the same, ask a task and those after it to stop.
     A second Ctrl-C ends the task at once.
@@ -107,7 +107,7 @@ class InProcess(Pool):
         self._event = threading.Event()
 
     def submit(self, task: Callable[..., Any], *args: Any) -> Future[Any]:
-        """Do the task."""
+        """Run the task."""
         future: Future[Any] = Future()
         try:
             with _asked_by_signals(self._event):
@@ -117,18 +117,18 @@ class InProcess(Pool):
         return future
 
     def stop(self) -> None:
-        """Let tasks end as soon as they have begun; none is at work now."""
+        """Let later tasks end as soon as they start; none is running now."""
         self._event.set()
 
     def kill(self) -> None:
-        """Do nothing: no task is at work outside of `submit`."""
+        """Do nothing: no task runs outside of `submit`."""
 
     def close(self) -> None:
         """Do nothing: there is no worker."""
 
 
 class _Worker(SpawnProcess):
-    """A worker process; it ignores SIGTERM, so that whoever ends it must kill it."""
+    """A worker process. It ignores SIGTERM, so it has to be killed."""
 
     def terminate(self) -> None:
         self.kill()
@@ -146,8 +146,8 @@ class Processes(Pool):
     Parameters
     ----------
     n_workers : int
-        One a core is best: two threads on one network lose, and collapse when anything
-        else runs.
+        One per core is best: two threads on one network are slower, and very slow when
+        anything else runs.
     """
 
     def __init__(self, n_workers: int) -> None:
@@ -167,7 +167,7 @@ class Processes(Pool):
         )
 
     def submit(self, task: Callable[..., Any], *args: Any) -> Future[Any]:
-        """Hand a task to a worker; a broken pool is replaced first."""
+        """Submit a task to a worker; a broken pool is replaced first."""
         with _held_back():
             try:
                 inner = self._executor.submit(task, *args)
@@ -186,7 +186,7 @@ class Processes(Pool):
             task.cancel()
 
     def kill(self) -> None:
-        """Kill the workers; their claims are given up by that."""
+        """Kill the workers, which releases their claims."""
         for process in multiprocessing.active_children():
             process.kill()
 
@@ -218,7 +218,7 @@ class DaskCluster(Pool):
                 f"a Dask executor needs {error.name}: pip install 'histreg[dask]'"
             ) from error
         self._lost: type[BaseException] = KilledWorker
-        # That a scheduler is gone is told by `PoolLostError`, and by that alone.
+        # That a scheduler is gone is reported by `PoolLostError` only.
         self._logs = {name: logging.getLogger(name).level for name in DASK_LOGS}
         for name in DASK_LOGS:
             logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -266,7 +266,7 @@ class DaskCluster(Pool):
             self.kill()
 
     def kill(self) -> None:
-        """Drop all tasks. What has begun is its worker's, and stops as `stop` said."""
+        """Drop all tasks. Those that have started stop as `stop` asked."""
         if self._client.scheduler_comm is self._connection:
             self._executor.shutdown(wait=False)
 
@@ -293,7 +293,7 @@ class DaskCluster(Pool):
 
     @contextmanager
     def _connected(self) -> Iterator[None]:
-        """Tell a scheduler that is gone in one sentence."""
+        """Report a lost scheduler in one sentence."""
         try:
             if self._client.scheduler_comm is not self._connection:
                 raise ConnectionError(f"the client is {self._client.status}")
@@ -360,7 +360,7 @@ def pool_of(executor: str | None, jobs: int) -> Pool:
 
 
 def _translated(inner: Future[Any], lost: type[BaseException]) -> Future[Any]:
-    """Return a future that tells the loss of a worker in our own words."""
+    """Return a future that reports the loss of a worker as `WorkerLostError`."""
     outer: Future[Any] = Future()
     outer.set_running_or_notify_cancel()
 

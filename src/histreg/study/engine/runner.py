@@ -1,4 +1,4 @@
-"""The runner: computes what is missing of a study, here or on other machines."""
+"""The runner: computes the missing runs of a study, here or on other machines."""
 
 from __future__ import annotations
 
@@ -14,41 +14,40 @@ from datetime import UTC, datetime
 from itertools import groupby, pairwise
 from pathlib import Path
 
-import torch
-
 from histreg.errors import InputError
+from histreg.study.engine.checkpoints import CheckpointError
 from histreg.study.engine.environment import environment
 from histreg.study.engine.executors import Pool, WorkerLostError, is_stopping
 from histreg.study.engine.runs import Record, Run
 from histreg.study.engine.store import DamageWarning, DiskFullError, Store
-from histreg.study.tabular.trainer import CheckpointError
 
 CHECKPOINT_EVERY_S = 60.0
 REPORT_EVERY_S = 0.5
 LOSSES_ALLOWED = 2
-"""How often a stack may lose its worker, of which the first may not be its fault."""
+"""How often a stack may lose its worker; the first loss may not be its fault."""
 
 Stack = tuple[Run, ...]
+"""Runs that are computed together, by one worker."""
 
 
 class StoppedError(Exception):
-    """The work was asked to stop; what it had is in its checkpoint."""
+    """The computation was asked to stop; its state is in its checkpoint."""
 
 
 @dataclass(frozen=True)
 class Done:
-    """What a worker did with a stack."""
+    """The result of a worker's work on a stack."""
 
     finished: tuple[str, ...] = ()  # keys
     failed: tuple[str, ...] = ()
     stopped: bool = False
     damages: tuple[str, ...] = ()
-    """What was set aside because it is damaged, so that its run has to begin anew."""
+    """Files that were set aside as damaged, so that their runs start over."""
 
 
 @dataclass
 class Summary:
-    """What a call of `run` did, in runs."""
+    """The result of a call of `run`, in numbers of runs."""
 
     finished: int = 0
     failed: int = 0
@@ -59,38 +58,38 @@ class Summary:
 
 @dataclass
 class Situation:
-    """How a study stands: told again and again while it runs."""
+    """The progress of a study, reported repeatedly while it runs."""
 
     total_s: float
     """Expected seconds of one core, of all stacks."""
     done_s: float = 0.0
-    """Expected seconds of one core that are done, with parts of stacks."""
+    """Expected seconds of one core that are done, counting parts of stacks."""
     n_runs: int = 0
     n_finished: int = 0
     n_failed: int = 0
     running: tuple[tuple[str, int, float], ...] = ()
-    """Of each stack at work: what it is, how many runs it has, the share done."""
+    """Of each stack at work: its label, its number of runs, the share done."""
 
 
 def plan(runs: Iterable[Run], store: Store) -> list[Stack]:
     """Return the runs that have no record, as stacks to compute one after another.
 
-    Runs that were stopped in training go on with those of the same epoch, and come
-    first. The longest of the others come first, so that no core idles at the end.
+    Runs that were stopped in training come first, together with those of the same
+    epoch; then the longest, so that no core is idle at the end.
     """
     missing = [run for run in runs if not store.has(run)]
     epochs = {run: store.epoch(run) for run in missing}
 
-    def company(run: Run) -> tuple[str, int]:
-        return repr(run.stack), epochs[run]
+    def group(run: Run) -> tuple[str, int]:
+        return repr(run.stack_key), epochs[run]
 
     stacks: list[Stack] = []
-    ordered = sorted(missing, key=lambda run: (company(run), run.label))
-    for _, same in groupby(ordered, key=company):
+    ordered = sorted(missing, key=lambda run: (group(run), run.label))
+    for _, same in groupby(ordered, key=group):
         together = list(same)
         n_stacks = -(-len(together) // together[0].largest_stack)
         # Of about equal size: 13 runs are 6 and 7, not 12 and 1. Neighbours stay
-        # together: methods of like names have like losses, which are computed as one.
+        # together: methods with similar names share losses, which are computed at once.
         cuts = [len(together) * i // n_stacks for i in range(n_stacks + 1)]
         stacks += [tuple(together[a:b]) for a, b in pairwise(cuts)]
     return sorted(stacks, key=lambda s: (epochs[s[0]] == 0, -expected_s(s)))
@@ -102,21 +101,21 @@ def expected_s(stack: Stack) -> float:
 
 
 def measured_pace(records: Iterable[Record]) -> float:
-    """Return the time that runs took over that which was expected; 1 if none is known.
+    """Return the ratio of measured to expected times; 1 if no time is known.
 
-    Runs of less than a second tell little, and are left out.
+    Runs of less than a second are too noisy, and are left out.
     """
-    told = [
+    times = [
         (record.elapsed_s, record.run.expected_s)
         for record in records
         if record.outcome.diverged_at is None and record.run.expected_s >= 1
     ]
-    expected = sum(e for _, e in told)
-    return sum(took for took, _ in told) / expected if expected else 1.0
+    expected = sum(e for _, e in times)
+    return sum(took for took, _ in times) / expected if expected else 1.0
 
 
-class _Workplace:
-    """What a stack may use of the world while it is computed."""
+class _StackContext:
+    """The `RunContext` of a stack: its checkpoints, and reports to the store."""
 
     def __init__(self, store: Store, stack: Sequence[Run], data_dir: str | None):
         self.store, self.stack, self.data_dir = store, stack, data_dir
@@ -152,39 +151,41 @@ class _Workplace:
 def work(
     root: str, stack: Stack, data_dir: str | None, modules: Sequence[str] = ()
 ) -> Done:
-    """Compute a stack and keep its records: what a worker does.
+    """Compute a stack and save its records: what a worker does.
 
-    Runs that another process holds are left to it. An error is written down for each
-    run, and does not concern other stacks; a full disk does.
+    Runs that another process has claimed are left to it. An error is recorded for each
+    run and does not affect other stacks; a full disk does.
     """
+    import torch  # by workers only: a plan or a status does without
+
     torch.set_num_threads(1)
     store = Store(root)
     with store.claim(stack) as mine:
         if not mine:
             return Done()
         keys = tuple(run.key for run in mine)
-        # Weights of units that are switched off fade to numbers too small to be fast.
+        # Weights of dead units decay to denormal numbers, which are slow.
         torch.set_flush_denormal(True)
         try:
-            for module in modules:  # a person's own data sets
+            for module in modules:  # with the user's own data sets
                 importlib.import_module(module)
-            workplace = _Workplace(store, mine, data_dir)
-            resumed_after = max(kept.epoch for kept in workplace.checkpoints)
-            outcomes = type(mine[0]).compute(mine, workplace)
+            context = _StackContext(store, mine, data_dir)
+            resumed_after = max(kept.epoch for kept in context.checkpoints)
+            outcomes = type(mine[0]).compute(mine, context)
             finished = datetime.now(UTC).isoformat(timespec="seconds")
-            # Sums of float32 depend on the company, so that to make a record again
-            # takes the same stack, from the first epoch on.
+            # Sums in float32 depend on the stack: to reproduce a record exactly takes
+            # the same stack, from the first epoch on.
             where = environment() | {"stack_size": len(mine), "stack": list(keys)}
             if resumed_after:
                 where["resumed_after_epoch"] = resumed_after
             for run, outcome, kept in zip(
-                mine, outcomes, workplace.checkpoints, strict=True
+                mine, outcomes, context.checkpoints, strict=True
             ):
                 store.save(Record(run, outcome, where, kept.spent_s, finished))
         except StoppedError:
             return Done(stopped=True)
         except CheckpointError:
-            damages = (kept.damage for kept in workplace.checkpoints)
+            damages = (kept.damage for kept in context.checkpoints)
             return Done(damages=tuple(filter(None, damages)))
         except DiskFullError:
             raise
@@ -218,9 +219,9 @@ def run(
     data_dir : str, optional
         Where data sets are looked for first.
     modules : sequence of str
-        To be imported by the workers too, for data sets of one's own.
+        To be imported by the workers too, for the user's own data sets.
     on_change : callable, optional
-        Told now and then how things stand.
+        Called now and then with the progress.
 
     Returns
     -------
@@ -236,8 +237,8 @@ def run(
     shift.situation.n_runs = len(todo)
     while todo and not shift.summary.stopped:
         shift.work_on(plan(todo, store))
-        # What another process held and gave up without a record is ours after all,
-        # and what had a checkpoint that did not fit begins anew, in other company.
+        # Runs that another process released without a record are ours after all, and
+        # runs whose checkpoint did not fit start over, in another stack.
         todo = [
             run
             for run in todo
@@ -256,7 +257,7 @@ def run(
 
 
 class _Shift:
-    """The stacks that are at work, wait for it, or have lost a worker."""
+    """The stacks that are running, waiting, or have lost a worker."""
 
     def __init__(
         self,
@@ -274,7 +275,7 @@ class _Shift:
         self.at_work: dict[Future[Done], Stack] = {}
         self.waiting: list[Stack] = []
         self.suspects: list[Stack] = []
-        """Were at work when a worker died. Each is tried alone, to see if it is why."""
+        """Were running when a worker died. Each is tried alone, to find the cause."""
         self.losses: Counter[Stack] = Counter()
 
     def work_on(self, stacks: Iterable[Stack]) -> None:
@@ -291,21 +292,21 @@ class _Shift:
                 self.pool.check()
                 for future in ready:
                     self._settle(future)
-                self._tell()
+                self._report()
         except KeyboardInterrupt:
             self.summary.stopped = True
             self.pool.stop()
             try:
                 while wait(self.at_work, timeout=REPORT_EVERY_S).not_done:
                     self.pool.check()
-            except KeyboardInterrupt:  # twice: at once, then
+            except KeyboardInterrupt:  # pressed twice: end at once
                 self.pool.kill()
                 return
             for future in list(self.at_work):
                 self._settle(future)
 
     def _submit(self) -> None:
-        # Not all at once: a pool that is lost has less to be given again.
+        # Not all at once: if the pool is lost, less has to be submitted again.
         while self.waiting and len(self.at_work) < 2 * self.pool.n_workers:
             self._start(self.waiting.pop(0))
         if self.suspects and not self.at_work:
@@ -342,7 +343,7 @@ class _Shift:
                 stacklevel=2,
             )
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         if self.on_change is None:
             return
         partly_s = 0.0
@@ -363,7 +364,7 @@ class _Shift:
 
 
 def stack_label(stack: Stack) -> str:
-    """Return what a person calls a stack."""
+    """Return a label of a stack for people."""
     first = stack[0]
     if len(stack) == 1:
         return first.label

@@ -1,4 +1,4 @@
-"""Run: one thing to compute, as data; Outcome and Record: what came of it."""
+"""Run: one thing to compute, as data; Outcome and Record: its results."""
 
 from __future__ import annotations
 
@@ -10,33 +10,32 @@ from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, ClassVar, Protocol
 
 from histreg.errors import InputError
-from histreg.study.methods import Method
-from histreg.study.tabular.trainer import Checkpoint
+from histreg.study.engine.checkpoints import Checkpoint
 
 FORMAT = 1  # of a record; a reader refuses what is newer
 
 
 class DamagedError(ValueError):
-    """What was read from disk is not what was written there; the message says why."""
+    """A file is not what was written; the message says why."""
 
 
-class Workplace(Protocol):
-    """What a computation may use of the world."""
+class RunContext(Protocol):
+    """What runs are given while they are computed."""
 
     data_dir: str | None
-    """Where data sets are looked for first."""
+    """The folder in which data sets are looked for first."""
 
     @property
     def checkpoints(self) -> Sequence[Checkpoint]:
-        """Where each run may keep what it has, should it be stopped."""
+        """One checkpoint per run, to continue from after an interruption."""
 
     def report(self, share: float) -> None:
-        """Tell which share is done; raises if the work is to stop."""
+        """Report the share that is done; raises if the computation is to stop."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a run.
+    """The result of a run.
 
     Parameters
     ----------
@@ -45,9 +44,9 @@ class Outcome:
     curves : mapping
         Lists of numbers by name.
     diverged_at : int, optional
-        The epoch or iteration in which it left the finite numbers.
+        The epoch or iteration in which it became NaN or infinite.
     data_sha256 : str, optional
-        Of the data that it was computed from.
+        Checksum of the data that it was computed from.
     """
 
     metrics: Mapping[str, float] = field(default_factory=dict)
@@ -56,12 +55,31 @@ class Outcome:
     data_sha256: str | None = None
 
 
+class Described:
+    """A field of a run that is more than a number or a word, such as a method.
+
+    Subclasses are frozen dataclasses with a name, which say themselves how they are
+    written as JSON.
+    """
+
+    name: ClassVar[str]
+
+    def to_json(self, *, defaults: bool = True) -> dict[str, Any]:
+        """Return name and fields as JSON has them; without defaults if not wanted."""
+        parameters = {
+            parameter.name: getattr(self, parameter.name)
+            for parameter in fields(self)  # type: ignore[arg-type]
+            if defaults or getattr(self, parameter.name) != parameter.default
+        }
+        return {"name": self.name, **parameters}
+
+
 class Run(ABC):
     """One thing to compute. Subclasses are frozen dataclasses.
 
-    Runs of equal `stack` may be computed together. The `key` names a run on disk; a
-    field at its default is no part of it, so that a new field, whose default is what
-    was done before, leaves all keys as they are.
+    Runs with the same `stack_key` may be computed together. The `key` names a run on
+    disk. Fields at their default are not part of it: a new field whose default is the
+    previous behaviour leaves all keys as they are.
     """
 
     kind: ClassVar[str]
@@ -69,51 +87,49 @@ class Run(ABC):
     @property
     @abstractmethod
     def folder(self) -> tuple[str, ...]:
-        """Where its record lies, as a person would look for it."""
+        """The folders in which its record lies."""
 
     @property
     @abstractmethod
     def label(self) -> str:
-        """What a person calls it."""
+        """A label for people."""
 
     @property
     @abstractmethod
-    def stack(self) -> tuple[object, ...]:
-        """What runs must share to be computed together."""
+    def stack_key(self) -> tuple[object, ...]:
+        """What runs must have in common to be computed together."""
 
     @property
     def largest_stack(self) -> int:
-        """How many such runs to compute together at most."""
+        """The largest number of such runs to compute together."""
         return 1
 
     @property
     @abstractmethod
     def expected_s(self) -> float:
-        """Seconds of one core that it takes, roughly."""
+        """A rough estimate of its time, in seconds of one core."""
 
     @classmethod
     @abstractmethod
-    def compute(cls, runs: Sequence[Any], workplace: Workplace) -> list[Outcome]:
-        """Compute runs of one stack."""
+    def compute(cls, runs: Sequence[Any], context: RunContext) -> list[Outcome]:
+        """Compute runs of one stack.
 
-    @classmethod
-    @abstractmethod
-    def from_json(cls, description: Mapping[str, Any]) -> Run:
-        """Return the run that `to_json` described."""
+        Descriptions of runs do not import PyTorch: what computes them is imported here.
+        """
 
     def facet(self, name: str) -> object:
-        """Return the data set, the method's name or the seed; None if it has none."""
+        """Return the data set, the name of the method or the seed; None without."""
         value = getattr(self, name, None)
-        if value == "":  # a measurement that needs no data set
+        if value == "":  # a run that needs no data set
             return None
-        return value.name if isinstance(value, Method) else value
+        return value.name if isinstance(value, Described) else value
 
     def moved_to(self, dataset: str) -> Run:  # noqa: ARG002
-        """Return the same on another data set; itself if it is on none."""
+        """Return the same run on another data set; itself if it uses none."""
         return self
 
     def for_epochs(self, epochs: int) -> Run:  # noqa: ARG002
-        """Return the same with another number of epochs; itself if it has none."""
+        """Return the same run with another number of epochs; itself if it has none."""
         return self
 
     def to_json(self) -> dict[str, Any]:
@@ -122,7 +138,7 @@ class Run(ABC):
 
     @property
     def key(self) -> str:
-        """Sixteen hexadecimal digits that stand for this run and no other."""
+        """Sixteen hexadecimal digits that identify the run."""
         identity = {"kind": self.kind, **_described(self, defaults=False)}
         text = json.dumps(identity, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -131,21 +147,21 @@ class Run(ABC):
 def _described(thing: object, *, defaults: bool = True) -> dict[str, Any]:
     """Return the fields of a dataclass as JSON has them."""
     described = {}
-    for each in fields(thing):  # type: ignore[arg-type]
-        value = getattr(thing, each.name)
-        if not defaults and each.default is not MISSING and value == each.default:
+    for item in fields(thing):  # type: ignore[arg-type]
+        value = getattr(thing, item.name)
+        if not defaults and item.default is not MISSING and value == item.default:
             continue
-        if isinstance(value, Method):
+        if isinstance(value, Described):
             value = value.to_json(defaults=defaults)
         elif isinstance(value, tuple):
             value = list(value)
-        described[each.name] = value
+        described[item.name] = value
     return described
 
 
 @dataclass(frozen=True)
 class Record:
-    """A run with its outcome and how it came about: what is kept on disk.
+    """A run with its outcome and its environment: what is kept on disk.
 
     Parameters
     ----------
@@ -154,7 +170,7 @@ class Record:
     environment : mapping
         Commit, versions, machine.
     elapsed_s : float
-        Of one core; a stack's time is shared out equally.
+        Of one core; the time of a stack is divided equally among its runs.
     finished : str
         When, in ISO 8601.
     """
@@ -183,7 +199,7 @@ class Record:
         }
 
     @classmethod
-    def from_json(cls, found: Mapping[str, Any], run: Run) -> Record:
+    def from_json(cls, data: Mapping[str, Any], run: Run) -> Record:
         """Return the record of a run that is known.
 
         Raises
@@ -191,35 +207,35 @@ class Record:
         DamagedError
             If it is no record, or one of another run.
         """
-        check_record(found)
-        if found.get("format", 0) > FORMAT:
+        check_record(data)
+        if data.get("format", 0) > FORMAT:
             raise InputError(
                 f"the record of {run.label} must be of format {FORMAT} or older, got "
-                f"{found['format']}: it was written by a newer histreg"
+                f"{data['format']}: it was written by a newer histreg"
             )
-        if found["key"] != run.key:
-            raise DamagedError(f"its key is {found['key']} instead of {run.key}")
+        if data["key"] != run.key:
+            raise DamagedError(f"its key is {data['key']} instead of {run.key}")
         outcome = Outcome(
-            found["metrics"],
-            found["curves"],
-            found["diverged_at"],
-            found.get("data_sha256"),  # the first records had none
+            data["metrics"],
+            data["curves"],
+            data["diverged_at"],
+            data.get("data_sha256"),  # the first records had none
         )
         return cls(
-            run, outcome, found["environment"], found["elapsed_s"], found["finished"]
+            run, outcome, data["environment"], data["elapsed_s"], data["finished"]
         )
 
 
-def check_record(found: Any) -> None:
-    """Raise `DamagedError` unless this is a record, of whatever run.
+def check_record(data: Any) -> None:
+    """Raise `DamagedError` unless this is a record of some run.
 
-    Of a newer format, whose parts are not known, only the key is checked.
+    Only the key is checked of newer formats, whose parts are not known.
     """
-    check_parts(found, {"format": (int, NONE), "key": str})
-    if (found.get("format") or 0) > FORMAT:
+    check_parts(data, {"format": (int, NONE), "key": str})
+    if (data.get("format") or 0) > FORMAT:
         return
     check_parts(
-        found,
+        data,
         {
             "run": dict,
             "metrics": dict,
@@ -231,21 +247,21 @@ def check_record(found: Any) -> None:
             "finished": str,
         },
     )
-    check_parts(found["metrics"], dict.fromkeys(found["metrics"], (float, int)))
+    check_parts(data["metrics"], dict.fromkeys(data["metrics"], (float, int)))
 
 
 NONE = type(None)  # of a part that may be absent
 
 
 def check_parts(
-    found: Any, expected: Mapping[str, type[Any] | tuple[type[Any], ...]]
+    data: Any, expected: Mapping[str, type[Any] | tuple[type[Any], ...]]
 ) -> None:
     """Raise `DamagedError` unless a JSON object has these parts, of these types."""
-    if not isinstance(found, dict):
-        raise DamagedError(f"it is no JSON object but {_shown(found)}")
+    if not isinstance(data, dict):
+        raise DamagedError(f"it is no JSON object but {_shown(data)}")
     for name, types in expected.items():
-        value = found.get(name)
-        if name not in found and not isinstance(None, types):
+        value = data.get(name)
+        if name not in data and not isinstance(None, types):
             raise DamagedError(f"it has no {name!r}")
         # JSON's true is no number, though Python's is.
         if isinstance(value, bool) or not isinstance(value, types):

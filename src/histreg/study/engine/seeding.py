@@ -1,19 +1,23 @@
-"""Streams of random numbers: each purpose of a run has its own.
+"""Seeding: each purpose of a run has a random generator of its own.
 
-What a run draws for one purpose does not depend on what it, or another, draws for
-another; so a run has the same numbers whichever runs share its stack, and one that
-goes on from a checkpoint draws what it would have drawn.
+What a run draws for one purpose does not depend on what is drawn for another. So a run
+has the same random numbers whichever runs share its stack, and a run that continues
+from a checkpoint draws what it would have drawn without the interruption.
 """
 
 from __future__ import annotations
 
 import hashlib
+from typing import TYPE_CHECKING
 
-import torch
+if TYPE_CHECKING:
+    import torch
 
 
-def stream(seed: int, *purpose: str | int) -> torch.Generator:
-    """Return a generator that is a function of the seed and the purpose alone."""
+def generator_for(seed: int, *purpose: str | int) -> torch.Generator:
+    """Return a generator that depends on the seed and the purpose only."""
+    import torch  # here, since descriptions of methods import this module
+
     return torch.Generator().manual_seed(seed_of(seed, *purpose))
 
 

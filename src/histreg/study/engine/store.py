@@ -1,4 +1,4 @@
-"""Store: the one class that knows where everything of a study lies on disk.
+"""Store: the one class that knows where the files of a study are.
 
 A store is a folder::
 
@@ -6,18 +6,18 @@ A store is a folder::
     <name>.jsonl                             records collected, one a line
     failures/<key>.json                      why a run could not be computed
     claims/<key>.lock                        held while a run is being computed
-    progress/<stack>.json                    how far a stack is
+    progress/<stack>.json                    the progress of a stack
     checkpoints/<key>.safetensors            a network in training
     <any of these>.damaged                   set aside, for a person to look at
 
-Claims are locks of the operating system, so a process that is killed gives them up.
-What it told of its progress stays, but means nothing without a claim. Several
-processes, or machines with a common file system, may work on one store.
+Claims are locks of the operating system: a process that is killed releases them. The
+progress it reported stays, but means nothing without a claim. Several processes, or
+machines with a common file system, may work on one store.
 
-What is damaged counts as absent, and a `DamageWarning` names it. Reading changes
-nothing on disk. Who claims a run renames its damaged files to ``NAME.damaged`` before
-it is computed again; `Store.collect` moves damaged lines to ``NAME.jsonl.damaged``.
-Progress is different: it holds no result, and the next report replaces it.
+Damaged files count as absent, and a `DamageWarning` names them. Reading changes nothing
+on disk. The process that claims a run renames its damaged files to ``NAME.damaged``
+before the run is computed again; `Store.collect` moves damaged lines to
+``NAME.jsonl.damaged``. Progress holds no result: the next report replaces it.
 """
 
 from __future__ import annotations
@@ -37,12 +37,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
-from torch import Tensor
 
 from histreg._files import CANNOT_WRITE, whole
 from histreg.errors import InputError, WriteError
@@ -54,8 +52,11 @@ from histreg.study.engine.runs import (
     check_record,
 )
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 CHECKPOINT_FORMAT = 2
-"""Of what networks in training keep; others are not gone on from, but begun anew."""
+"""Of checkpoints. A run with a checkpoint of another format starts over."""
 FULL = (errno.ENOSPC, errno.EDQUOT)
 GLANCE_S = 0.2  # far longer than it takes to see whether a lock is free
 
@@ -70,7 +71,7 @@ class DamageWarning(UserWarning):
 
 @dataclass(frozen=True)
 class State:
-    """What has become of a run so far.
+    """The state of a run.
 
     Parameters
     ----------
@@ -105,12 +106,12 @@ class Store:
     def find(self, run: Run) -> Record | None:
         """Return the record of a run, if it is there and not damaged."""
         try:
-            found = self._record(run)
+            record = self._record(run)
         except DamagedError as damage:
             self._name(self._record_path(run), damage)
-            found = None
-        if found is not None:
-            return found
+            record = None
+        if record is not None:
+            return record
         line = self._from_collected().get(run.key)
         return None if line is None else Record.from_json(line, run)
 
@@ -120,8 +121,8 @@ class Store:
 
     def records(self, runs: Iterable[Run]) -> list[Record]:
         """Return the records that are there."""
-        found = (self.find(run) for run in runs)
-        return [record for record in found if record is not None]
+        records = map(self.find, runs)
+        return [record for record in records if record is not None]
 
     def save(self, record: Record) -> None:
         """Write a record, whole or not at all."""
@@ -130,17 +131,17 @@ class Store:
         self._failure_path(record.run).unlink(missing_ok=True)
 
     def fail(self, run: Run, error: BaseException) -> None:
-        """Write down why a run could not be computed."""
-        told = {
+        """Record why a run could not be computed."""
+        failure = {
             "run": run.to_json(),
             "reason": f"{type(error).__name__}: {error}",
             "traceback": traceback.format_exception(error),
             "when": datetime.now(UTC).isoformat(timespec="seconds"),
         }
-        self._write(self._failure_path(run), json.dumps(told, indent=1))
+        self._write(self._failure_path(run), json.dumps(failure, indent=1))
 
     def state(self, run: Run) -> State:
-        """Return what has become of a run so far."""
+        """Return the state of a run."""
         record = self.find(run)
         if record is not None:
             diverged_at = record.outcome.diverged_at
@@ -164,9 +165,9 @@ class Store:
     ) -> tuple[Path, int]:
         """Write the records of these runs into one file, one a line.
 
-        What the file has of other runs stays in it: a record is never thrown away.
-        Lines that are damaged go to ``NAME.jsonl.damaged``. Processes that collect
-        into one file do so one after another.
+        Records of other runs stay in the file: no record is ever deleted. Damaged
+        lines are moved to ``NAME.jsonl.damaged``. Processes that collect into one file
+        wait for each other.
 
         Returns the file, in the store or in another folder, and how many of these
         runs are in it.
@@ -175,43 +176,43 @@ class Store:
         with _alone_at(path):
             lines, damaged = _lines_of(path)
             self._set_lines_aside(path, damaged)
-            self._collected = None  # to be read now that nobody writes
-            found = {record.run.key: record.to_json() for record in self.records(runs)}
-            lines |= found
+            self._collected = None  # read again, now that nobody else writes
+            ours = {record.run.key: record.to_json() for record in self.records(runs)}
+            lines |= ours
             ordered = sorted(
                 lines.values(),
                 key=lambda line: (json.dumps(line.get("run")), line["key"]),
             )
             self._write(path, "".join(f"{json.dumps(line)}\n" for line in ordered))
-        return path, len(found)
+        return path, len(ours)
 
     # Claims and progress
 
     @contextmanager
     def claim(self, stack: Sequence[Run]) -> Iterator[list[Run]]:
-        """Hold those runs of a stack that nobody holds and nobody has computed.
+        """Claim those runs of a stack that are neither claimed nor computed.
 
-        Whoever has the first has them all: two processes that plan the same stack do
-        not take it apart.
+        The process that claims the first run gets all: two processes that plan the same
+        stack do not split it.
         """
         with ExitStack() as held:
             mine: list[Run] = []
             for i, run in enumerate(stack):
                 try:
-                    # Somebody may hold it for a moment, only to see if he can.
+                    # Another process may hold the lock briefly in `is_claimed`.
                     held.enter_context(self._lock(run).acquire(timeout=GLANCE_S))
                 except Timeout:
                     if i == 0:
                         break
                     continue
                 self._set_damaged_aside(run)
-                # Another process may have finished it a moment ago.
+                # Another process may have finished it in the meantime.
                 if not self._record_path(run).exists():
                     mine.append(run)
             yield mine
 
     def is_claimed(self, run: Run) -> bool:
-        """Return whether a process that is alive holds a run."""
+        """Return whether a running process has claimed a run."""
         if not self._lock_path(run).exists():
             return False
         try:
@@ -221,23 +222,23 @@ class Store:
             return True
 
     def report(self, stack: Sequence[Run], share: float) -> None:
-        """Tell other processes how far a stack is."""
-        told = {
+        """Report the progress of a stack to other processes."""
+        progress = {
             "runs": [run.key for run in stack],
             "share": share,
             "when": time.time(),
             "host": socket.gethostname(),
             "process": os.getpid(),
         }
-        self._write(self._progress_path(stack), json.dumps(told))
+        self._write(self._progress_path(stack), json.dumps(progress))
 
     def progress(self, stack: Sequence[Run]) -> float | None:
         """Return the share of a stack that was last reported, if any was."""
-        told = self._progress(self._progress_path(stack))
-        return None if told is None else float(told["share"])
+        progress = self._progress(self._progress_path(stack))
+        return None if progress is None else float(progress["share"])
 
     def forget(self, stack: Sequence[Run]) -> None:
-        """Delete what was told of a stack, and what is no longer needed of its runs."""
+        """Delete the progress of a stack, and the leftovers of its finished runs."""
         self._progress_path(stack).unlink(missing_ok=True)
         for run in stack:
             if self._record_path(run).exists():
@@ -247,12 +248,12 @@ class Store:
     # Checkpoints
 
     def checkpoint(self, run: Run, **options: Any) -> RunCheckpoint:
-        """Return where a run is kept while it is computed; see `RunCheckpoint`."""
+        """Return the checkpoint of a run, see `RunCheckpoint`."""
         path = self.root / "checkpoints" / f"{run.key}.safetensors"
         return RunCheckpoint(path, **options)
 
     def epoch(self, run: Run) -> int:
-        """Return the epochs of a run that are done; 0 if it has to begin anew."""
+        """Return the epochs of a run that are done; 0 if it has to start over."""
         checkpoint = self.checkpoint(run)
         try:
             checkpoint.check()
@@ -278,7 +279,7 @@ class Store:
         )
 
     def _set_damaged_aside(self, run: Run) -> None:
-        """Rename what is damaged of a run that is claimed."""
+        """Rename the damaged files of a run that is claimed."""
         checkpoint = self.checkpoint(run)
         for path, read in (
             (self._record_path(run), self._record),
@@ -307,31 +308,31 @@ class Store:
     # Files
 
     def _record(self, run: Run) -> Record | None:
-        found = _read(self._record_path(run))
-        return None if found is None else Record.from_json(found.content, run)
+        file = _read(self._record_path(run))
+        return None if file is None else Record.from_json(file.content, run)
 
     def _failure(self, run: Run) -> str | None:
         """Return why a run failed, if it did."""
-        found = _read(self._failure_path(run))
-        if found is None:
+        file = _read(self._failure_path(run))
+        if file is None:
             return None
-        check_parts(found.content, {"reason": str})
-        return str(found.content["reason"])
+        check_parts(file.content, {"reason": str})
+        return str(file.content["reason"])
 
     def _progress(self, path: Path) -> dict[str, Any] | None:
         try:
-            found = _read(path)
-            if found is None:
+            file = _read(path)
+            if file is None:
                 return None
-            told: dict[str, Any] = found.content
+            progress: dict[str, Any] = file.content
             number = (float, int)
-            check_parts(told, {"runs": list, "share": number, "when": number})
-            if not 0 <= told["share"] <= 1:
-                raise DamagedError(f"its 'share' cannot be {told['share']}")
+            check_parts(progress, {"runs": list, "share": number, "when": number})
+            if not 0 <= progress["share"] <= 1:
+                raise DamagedError(f"its 'share' cannot be {progress['share']}")
         except DamagedError as damage:
             self._name(path, damage, "the next report of progress replaces it")
             return None
-        return told
+        return progress
 
     # Paths
 
@@ -345,7 +346,7 @@ class Store:
         return self.root / "claims" / f"{run.key}.lock"
 
     def _progress_path(self, stack: Sequence[Run]) -> Path:
-        return self.root / "progress" / f"{stack_key(stack)}.json"
+        return self.root / "progress" / f"{stack_digest(stack)}.json"
 
     def _lock(self, run: Run) -> FileLock:
         path = self._lock_path(run)
@@ -366,11 +367,12 @@ class Store:
         return self._collected
 
     def _progress_of(self, run: Run) -> str:
-        """Return the share of a run that is claimed, by the newest that tells of it."""
+        """Return the share done of a run that is claimed, as reported last."""
         files = _shown_files(self.root / "progress", "*.json")
-        told = [each for each in map(self._progress, files) if each is not None]
         shares = [
-            (each["when"], each["share"]) for each in told if run.key in each["runs"]
+            (progress["when"], progress["share"])
+            for progress in map(self._progress, files)
+            if progress is not None and run.key in progress["runs"]
         ]
         return f"{max(shares)[1]:.0%}" if shares else ""
 
@@ -382,17 +384,17 @@ class Store:
 
 
 class RunCheckpoint:
-    """Where a run is kept while it is computed.
+    """The checkpoint of a run: the file with its state while it is computed.
 
     Parameters
     ----------
     path : Path
     every_s : float
-        Seconds between two savings.
+        Seconds between two saves.
     must_save : callable, optional
-        Whether to save now, however recent the last one is.
+        Returns whether to save now, however recent the last save is.
     share : int
-        Of how many runs that are computed together it is one: its part of the time.
+        The number of runs that are computed together and share the time.
     """
 
     def __init__(
@@ -411,12 +413,12 @@ class RunCheckpoint:
 
     @property
     def spent_s(self) -> float:
-        """Seconds of one core that went into the run, in this process and before."""
+        """Seconds of one core spent on the run, in this process and before."""
         return self.spent_before_s + (time.monotonic() - self.started) / self.share
 
     @property
     def epoch(self) -> int:
-        """The epochs that are done; 0 if there is no checkpoint to go on from."""
+        """The epochs that are done; 0 without a checkpoint to continue from."""
         notes = self._notes()
         return 0 if notes is None else int(notes["epoch"])
 
@@ -425,9 +427,9 @@ class RunCheckpoint:
         self._read()
 
     def load(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
-        """Return tensors and notes; None if there is no checkpoint to go on from.
+        """Return tensors and notes; None without a checkpoint to continue from.
 
-        One that is damaged is none, nor is one of another `CHECKPOINT_FORMAT`.
+        Damaged ones, and those of another `CHECKPOINT_FORMAT`, do not count.
         """
         notes = self._notes()
         if notes is None:
@@ -441,7 +443,7 @@ class RunCheckpoint:
         return tensors, notes
 
     def reject(self, why: Exception) -> None:
-        """Set the checkpoint aside: it does not fit the run that it is of."""
+        """Set the checkpoint aside: it does not fit its run."""
         self.damage = f"{self.path} does not fit its run ({_reason(why)})"
         _set_aside(self.path)
 
@@ -450,7 +452,9 @@ class RunCheckpoint:
         return time.monotonic() - self.saved >= self.every_s or self.must_save()
 
     def save(self, tensors: dict[str, Tensor], notes: dict[str, Any]) -> None:
-        """Save tensors, and notes that JSON can hold."""
+        """Save tensors, and notes that can be written as JSON."""
+        from safetensors.torch import save_file  # imports PyTorch
+
         text = json.dumps(
             {"spent_s": self.spent_s, "format": CHECKPOINT_FORMAT, **notes}
         )
@@ -489,8 +493,8 @@ class RunCheckpoint:
         return dict(notes)
 
 
-def stack_key(runs: Sequence[Run]) -> str:
-    """Return sixteen hexadecimal digits that stand for a set of runs."""
+def stack_digest(runs: Sequence[Run]) -> str:
+    """Return sixteen hexadecimal digits that identify a set of runs."""
     text = " ".join(sorted(run.key for run in runs))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -534,13 +538,13 @@ def _damage_of(lines: Sequence[_DamagedLine]) -> DamagedError:
 
 @dataclass(frozen=True)
 class _Read:
-    """What a file has, which may be null."""
+    """The content of a file, which may be null."""
 
     content: Any
 
 
 def _read(path: Path) -> _Read | None:
-    """Return what a JSON file has, if it is there."""
+    """Return the content of a JSON file, if it exists."""
     try:
         return _Read(_parsed(path.read_bytes()))
     except FileNotFoundError:
@@ -552,7 +556,7 @@ def _read(path: Path) -> _Read | None:
 
 
 def _parsed(text: str | bytes) -> Any:
-    """Return what a JSON text says."""
+    """Return the value of a JSON text."""
     try:
         return json.loads(text)
     # No JSON, no text, numbers of thousands of digits; brackets without end.
@@ -575,11 +579,11 @@ def _set_aside(path: Path) -> None:
 
 @contextmanager
 def _alone_at(path: Path) -> Iterator[None]:
-    """Let no other process that asks for the same be at a file.
+    """Keep other processes that use this function away from a file.
 
     The lock lies beside the file, where processes of other stores, machines and users
-    find it, and is removed again: whoever waits for a lock that is removed meanwhile
-    tries anew, which filelock sees to.
+    find it, and is removed again. A process that waits for a lock which is removed
+    tries again; filelock takes care of that.
     """
     lock = path.with_name(f".{path.name}.lock")
     with ExitStack() as held:
@@ -597,7 +601,7 @@ def _shown_files(folder: Path, pattern: str) -> list[Path]:
 
 @contextmanager
 def _room(path: Path) -> Iterator[None]:
-    """Tell a full disk, or a place that may not be written to, in one sentence."""
+    """Report a full disk, or a place that cannot be written to, in one sentence."""
     try:
         yield
     except (OSError, SafetensorError) as error:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from histreg._checks import check_choice
 from histreg.study.methods.auxiliary import L2Moments, L2MultiTask
 from histreg.study.methods.histograms import (
     HLGauss,
@@ -15,7 +11,7 @@ from histreg.study.methods.histograms import (
     HLUniform,
 )
 from histreg.study.methods.linear import LinearRegression
-from histreg.study.methods.method import Criterion, Method, NetworkMethod, Targets
+from histreg.study.methods.method import Method, NetworkMethod
 from histreg.study.methods.mixture import MDN
 from histreg.study.methods.numbers import L1, L2, L2Clipping, L2Noise
 from histreg.study.methods.softmax import (
@@ -48,22 +44,12 @@ METHODS: dict[str, type[Method]] = {
     )
 }
 
-
-def method_of(description: Mapping[str, Any]) -> Method:
-    """Return the method that `Method.to_json` described."""
-    parameters = dict(description)
-    name = parameters.pop("name")
-    check_choice("method", name, METHODS)
-    return METHODS[name](**parameters)
-
-
 __all__ = [
     "L1",
     "L2",
     "MDN",
     "METHODS",
     "Brier",
-    "Criterion",
     "HLGauss",
     "HLGaussAnnealed",
     "HLOneBin",
@@ -79,6 +65,4 @@ __all__ = [
     "LinearRegression",
     "Method",
     "NetworkMethod",
-    "Targets",
-    "method_of",
 ]

@@ -1,4 +1,4 @@
-"""Histogram losses: cross-entropy against HL-Gauss and its kin.
+"""Histogram losses: cross-entropy against HL-Gauss and similar targets.
 
 Targets and bins are in original units, where the borders of the study's data sets are
 exact: scaled to [0, 1], the targets of Pole, which all lie on borders, would fall to
@@ -10,15 +10,17 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import torch
-from torch import Tensor
-
-from histreg import losses, targets
+import histreg
 from histreg._checks import check_fraction
-from histreg.bins import Bins
-from histreg.study.methods.method import Criterion, NetworkMethod, Targets
+from histreg.study.methods.method import NetworkMethod
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from histreg.bins import Bins
+    from histreg.study.methods.criteria.criterion import Criterion, Targets
 
 
 class OnHistogram(NetworkMethod):
@@ -42,7 +44,7 @@ class OnHistogram(NetworkMethod):
 
     def bins(self, low: float, high: float) -> Bins:
         """Return the bins for targets of this range."""
-        return Bins.around(
+        return histreg.Bins.around(
             low,
             high,
             n_bins=self.n_bins,
@@ -57,7 +59,7 @@ class OnHistogram(NetworkMethod):
 
 def mean_of(probs: Tensor, bins: Bins) -> Tensor:
     """Return the mean over the centers, (..., k) -> (...), of probs from a softmax."""
-    # Relative to the middle, so that what float32 probs lack of 1 weighs little.
+    # Relative to the middle, so that a rounding error in the sum of probs matters less.
     middle = (bins.low + bins.high) / 2
     return middle + probs @ (bins.centers - middle).to(probs)
 
@@ -72,7 +74,7 @@ class HistogramLossMethod(OnHistogram):
     def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
         """Return the cross-entropies."""
         probs = self.target_probs(y.double(), self.bins(0.0, 1.0))
-        return losses.histogram_loss(outputs, probs.to(outputs))
+        return histreg.losses.histogram_loss(outputs, probs.to(outputs))
 
     @property
     def group(self) -> tuple[object, ...]:
@@ -82,68 +84,9 @@ class HistogramLossMethod(OnHistogram):
     @classmethod
     def criterion(cls, methods: Sequence[Any], targets: Targets) -> Criterion:
         """Return cross-entropies in closed form."""
+        from histreg.study.methods.criteria.histograms import CrossEntropies
+
         return CrossEntropies(methods, targets)
-
-
-class TargetTables:
-    """The target vectors of M methods, computed once for each distinct y."""
-
-    def __init__(
-        self, methods: Sequence[HistogramLossMethod], targets: Targets
-    ) -> None:
-        self.bins = [method.bins(targets.low, targets.high) for method in methods]
-        self.dtype = targets.dtype
-        self.distinct, codes = targets.y.unique(return_inverse=True)  # (u,), (n,)
-        self.codes = self.ordered = codes
-        self.fill(methods)
-
-    def fill(self, methods: Sequence[HistogramLossMethod]) -> None:
-        """Compute the tables, of these methods from now on, over the same bins."""
-        tables = [
-            method.target_probs(self.distinct, bins).to(self.dtype)  # (u, k)
-            for method, bins in zip(methods, self.bins, strict=True)
-        ]
-        self.tables = torch.stack(tables)  # (M, u, k)
-
-    def start_epoch(self, order: Tensor) -> None:
-        """Put the codes of the targets in order."""
-        self.ordered = self.codes[order]
-
-    def of(self, batch: slice) -> Tensor:  # (M, b, k)
-        """Return the target vectors of a batch."""
-        return self.tables.index_select(1, self.ordered[batch])
-
-
-class CrossEntropies(Criterion):
-    """The histogram losses of M networks, each with its own target."""
-
-    def __init__(
-        self, methods: Sequence[HistogramLossMethod], targets: Targets
-    ) -> None:
-        self.n_outputs = methods[0].n_bins
-        self.tables = TargetTables(methods, targets)
-
-    def start_epoch(self, epoch: int, order: Tensor) -> None:  # noqa: ARG002
-        """Put the targets in order."""
-        self.tables.start_epoch(order)
-
-    def gradient(self, outputs: Tensor, batch: slice, out: Tensor) -> None:
-        """Write the softmax minus the target, over their number."""
-        torch.softmax(outputs, dim=-1, out=out)
-        out.sub_(self.tables.of(batch)).div_(out.shape[1])
-
-    def loss(self, outputs: Tensor, batch: slice) -> Tensor:
-        """Return mean cross-entropies."""
-        return losses.histogram_loss(outputs, self.tables.of(batch)).mean(dim=1)
-
-    def floor(self, batch: slice) -> Tensor:
-        """Return mean entropies of the targets."""
-        return torch.special.entr(self.tables.of(batch)).sum(dim=-1).mean(dim=1)
-
-    def predict(self, outputs: Tensor) -> Tensor:
-        """Return the means of the histograms."""
-        pairs = zip(outputs.double().softmax(dim=-1), self.tables.bins, strict=True)
-        return torch.stack([mean_of(probs, bins) for probs, bins in pairs])
 
 
 @dataclass(frozen=True)
@@ -162,7 +105,7 @@ class HLGauss(HistogramLossMethod):
 
     def target_probs(self, y: Tensor, bins: Bins) -> Tensor:
         """Return the mass of the Gaussian in each bin."""
-        return targets.gaussian(y, bins, sigma=self.sigma_in_bins * bins.width)
+        return histreg.targets.gaussian(y, bins, sigma=self.sigma_in_bins * bins.width)
 
 
 @dataclass(frozen=True)
@@ -202,24 +145,9 @@ class HLGaussAnnealed(HLGauss):
     @classmethod
     def criterion(cls, methods: Sequence[Any], targets: Targets) -> Criterion:
         """Return cross-entropies against targets that change."""
+        from histreg.study.methods.criteria.histograms import AnnealedCrossEntropies
+
         return AnnealedCrossEntropies(methods, targets)
-
-
-class AnnealedCrossEntropies(CrossEntropies):
-    """The histogram losses of M networks whose targets narrow."""
-
-    def __init__(self, methods: Sequence[HLGaussAnnealed], targets: Targets) -> None:
-        super().__init__(methods, targets)
-        self.methods, self.epochs = methods, targets.epochs
-        self.now: Sequence[HLGauss] = methods
-
-    def start_epoch(self, epoch: int, order: Tensor) -> None:
-        """Put the targets in order, after computing them anew if sigma has changed."""
-        wanted = [method.at(epoch, self.epochs) for method in self.methods]
-        if wanted != self.now:
-            self.now = wanted
-            self.tables.fill(wanted)
-        super().start_epoch(epoch, order)
 
 
 @dataclass(frozen=True)
@@ -242,11 +170,11 @@ class HLOneBin(HistogramLossMethod):
         """Return the bins, moved."""
         bins = super().bins(low, high)
         moved = self.shift_in_bins * bins.width
-        return Bins.uniform(bins.low + moved, bins.high + moved, self.n_bins)
+        return histreg.Bins.uniform(bins.low + moved, bins.high + moved, self.n_bins)
 
     def target_probs(self, y: Tensor, bins: Bins) -> Tensor:
         """Return one-hot vectors."""
-        return targets.one_bin(y, bins)
+        return histreg.targets.one_bin(y, bins)
 
 
 @dataclass(frozen=True)
@@ -266,7 +194,7 @@ class HLUniform(HistogramLossMethod):
 
     def target_probs(self, y: Tensor, bins: Bins) -> Tensor:
         """Return the mixtures."""
-        return targets.uniform(y, bins, epsilon=self.epsilon)
+        return histreg.targets.uniform(y, bins, epsilon=self.epsilon)
 
 
 @dataclass(frozen=True)
@@ -279,4 +207,4 @@ class HLProjected(HistogramLossMethod):
 
     def target_probs(self, y: Tensor, bins: Bins) -> Tensor:
         """Return two-hot vectors."""
-        return targets.projected(y, bins)
+        return histreg.targets.projected(y, bins)

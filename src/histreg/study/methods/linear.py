@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING, ClassVar
 
 from histreg.study.methods.method import Method
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,9 @@ class LinearRegression(Method):
         Of several that are as good, the shortest: some data sets have columns without
         variation.
         """
-        # Through singular values, which alone stand such columns.
+        import torch
+
+        # Singular values: other drivers fail on columns without variation.
         return torch.linalg.lstsq(_with_one(x), y[:, None], driver="gelsd").solution[
             :, 0
         ]
@@ -34,4 +36,6 @@ class LinearRegression(Method):
 
 
 def _with_one(x: Tensor) -> Tensor:
+    import torch
+
     return torch.cat([x, x.new_ones(len(x), 1)], dim=1)

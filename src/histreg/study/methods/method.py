@@ -1,128 +1,52 @@
-"""Method: one way to train a network; Criterion: the same for a stack of networks."""
+"""Method: the description of one way to predict.
+
+Descriptions import PyTorch only when they are used, so that experiments can be listed
+without it.
+"""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import torch
-from torch import Tensor
+from histreg.study.engine.runs import Described
 
-from histreg.study.engine.seeding import stream
+if TYPE_CHECKING:
+    from torch import Tensor
 
-
-@dataclass(frozen=True, eq=False)
-class Targets:
-    """The targets that a stack is trained on.
-
-    Parameters
-    ----------
-    y : Tensor of shape (n,), float64
-        In original units.
-    low, high : float
-        The declared range, which scales y to [0, 1] and places the bins.
-    seed : int
-        Of the runs, for what a method draws itself.
-    dtype : torch.dtype
-        In which gradients are computed.
-    epochs : int
-        Of the training, for what changes while it lasts.
-    """
-
-    y: Tensor
-    low: float
-    high: float
-    seed: int
-    dtype: torch.dtype = torch.float32
-    epochs: int = 1
-
-    @property
-    def scaled(self) -> Tensor:  # (n,)
-        """The targets on the scale on which losses on one number are taken."""
-        return ((self.y - self.low) / (self.high - self.low)).to(self.dtype)
+    from histreg.study.methods.criteria.criterion import Criterion, Targets
 
 
-class Criterion(ABC):
-    """What M networks of equally many outputs are trained for.
-
-    An epoch visits the rows in some order; a batch is a slice of that order, so what
-    belongs to the rows is put in order once an epoch.
-    """
-
-    n_outputs: int
-
-    @abstractmethod
-    def start_epoch(self, epoch: int, order: Tensor) -> None:
-        """Take the order, (n,) row numbers, in which an epoch visits the rows.
-
-        Epochs count from 1. Epoch 0 is none of the training: losses are then those
-        that a network is measured by, without noise and of the final target.
-        """
-
-    @abstractmethod
-    def gradient(self, outputs: Tensor, batch: slice, out: Tensor) -> None:
-        """Write the gradient of the batch's mean loss in the outputs.
-
-        Parameters
-        ----------
-        outputs : Tensor of shape (M, b, o)
-        batch : slice of the epoch's order
-        out : Tensor of shape (M, b, o)
-        """
-
-    @abstractmethod
-    def loss(self, outputs: Tensor, batch: slice) -> Tensor:
-        """Return the mean loss over a batch: (M, b, o) -> (M,)."""
-
-    def floor(self, batch: slice) -> Tensor:  # noqa: ARG002
-        """Return the smallest that `loss` can be, (M,) or one for all; NaN: unknown."""
-        return torch.tensor(math.nan)
-
-    @abstractmethod
-    def predict(self, outputs: Tensor) -> Tensor:
-        """Return predictions in original units: (M, n, o) -> (M, n), float64."""
-
-
-class Method(ABC):
+class Method(Described, ABC):
     """One way to predict, in the paper's spelling; its fields are its parameters.
 
     Subclasses are frozen dataclasses, so that a method can be compared, printed and
     written as JSON.
     """
 
-    name: ClassVar[str]
     is_tuned: ClassVar[bool] = False
     """Whether it comes in several settings, of which the best alone is reported."""
 
     @property
     def label(self) -> str:
         """The name, with the parameters that are not the default."""
-        told = [
-            f"{each.name}={getattr(self, each.name):g}"
-            for each in fields(self)  # type: ignore[arg-type]
-            if getattr(self, each.name) != each.default
+        changed = [
+            f"{parameter.name}={getattr(self, parameter.name):g}"
+            for parameter in fields(self)  # type: ignore[arg-type]
+            if getattr(self, parameter.name) != parameter.default
         ]
-        return f"{self.name} ({', '.join(told)})" if told else self.name
-
-    def to_json(self, *, defaults: bool = True) -> dict[str, Any]:
-        """Return name and parameters as JSON has them, without defaults if wished."""
-        parameters = {
-            each.name: getattr(self, each.name)
-            for each in fields(self)  # type: ignore[arg-type]
-            if defaults or getattr(self, each.name) != each.default
-        }
-        return {"name": self.name, **parameters}
+        return f"{self.name} ({', '.join(changed)})" if changed else self.name
 
 
 class NetworkMethod(Method):
     """A method that trains a network.
 
-    A new one says how many outputs a network has, how they are read and what they
-    cost; gradients come by autograd. Those that run by the hundred bring a `Criterion`
-    of their own, with gradients in closed form for many networks at once.
+    A new method defines the number of outputs, the prediction and the loss; autograd
+    computes the gradients. Methods that are run often have a `Criterion` of their own,
+    with gradients in closed form for many networks at once.
     """
 
     max_gradient_norm: float = math.inf
@@ -149,50 +73,6 @@ class NetworkMethod(Method):
     @classmethod
     def criterion(cls, methods: Sequence[Any], targets: Targets) -> Criterion:
         """Return the criterion of methods of one group."""
+        from histreg.study.methods.criteria.criterion import ByAutograd
+
         return ByAutograd(methods, targets)
-
-
-class ByAutograd(Criterion):
-    """The criterion of any method, by its loss and autograd, one network after another.
-
-    Autograd sees the outputs alone; the network's own backward pass is by hand.
-    """
-
-    def __init__(self, methods: Sequence[NetworkMethod], targets: Targets) -> None:
-        self.methods = methods
-        self.n_outputs = methods[0].n_outputs
-        self.low, self.high = targets.low, targets.high
-        self.scaled = targets.scaled  # (n,)
-        self.ordered = self.scaled
-
-    def start_epoch(self, epoch: int, order: Tensor) -> None:  # noqa: ARG002
-        """Put the targets in order."""
-        self.ordered = self.scaled[order]
-
-    def gradient(self, outputs: Tensor, batch: slice, out: Tensor) -> None:
-        """Write the gradient by autograd."""
-        leaf = outputs.detach().requires_grad_()
-        with torch.enable_grad():
-            total = self._losses(leaf, batch).sum()
-        out.copy_(torch.autograd.grad(total, leaf)[0])
-
-    def loss(self, outputs: Tensor, batch: slice) -> Tensor:
-        """Return the mean losses."""
-        return self._losses(outputs, batch)
-
-    def _losses(self, outputs: Tensor, batch: slice) -> Tensor:
-        y = self.ordered[batch]
-        pairs = zip(self.methods, outputs, strict=True)
-        return torch.stack([method.loss(each, y).mean() for method, each in pairs])
-
-    def predict(self, outputs: Tensor) -> Tensor:
-        """Return what the methods predict."""
-        pairs = zip(self.methods, outputs.double(), strict=True)
-        scaled = torch.stack([method.predict(each) for method, each in pairs])
-        return self.low + scaled * (self.high - self.low)
-
-
-def noise(targets: Targets, epoch: int) -> Tensor:
-    """Return one standard normal draw for each place of an epoch's order: (n,)."""
-    generator = stream(targets.seed, "noise", epoch)
-    return torch.randn(len(targets.y), generator=generator).to(targets.dtype)

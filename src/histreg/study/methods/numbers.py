@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import torch
-from torch import Tensor
+import histreg
+from histreg.study.methods.method import NetworkMethod
 
-from histreg import losses
-from histreg.study.methods.method import Criterion, NetworkMethod, Targets, noise
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from histreg.study.methods.criteria.criterion import Criterion, Targets
 
 
 class OnNumber(NetworkMethod):
@@ -28,57 +30,6 @@ class OnNumber(NetworkMethod):
         return outputs[..., 0]
 
 
-class SquaredErrors(Criterion):
-    """The squared errors of M networks, each with its own noise on the targets."""
-
-    n_outputs = 1
-
-    def __init__(self, methods: Sequence[OnNumber], targets: Targets) -> None:
-        self.targets = targets
-        self.scaled = targets.scaled
-        sd = torch.tensor([method.noise_sd for method in methods], dtype=targets.dtype)
-        self.noise_sd = sd[:, None] if bool(sd.any()) else None  # (M, 1)
-        self.clean = self.noisy = self.scaled[None]
-
-    def start_epoch(self, epoch: int, order: Tensor) -> None:
-        """Put the targets in order, and draw noise for what is a training epoch."""
-        self.clean = self.noisy = self.scaled[order][None]  # (1, n)
-        if self.noise_sd is not None and epoch:
-            # One draw for all networks: they differ in its size alone.
-            self.noisy = self.clean + self.noise_sd * noise(self.targets, epoch)
-
-    def gradient(self, outputs: Tensor, batch: slice, out: Tensor) -> None:
-        """Write twice the errors over their number."""
-        torch.sub(outputs[..., 0], self.noisy[:, batch], out=out[..., 0])
-        out.mul_(2 / out.shape[1])
-
-    def loss(self, outputs: Tensor, batch: slice) -> Tensor:
-        """Return mean squared errors, without the noise."""
-        return (outputs[..., 0] - self.clean[:, batch]).square().mean(dim=1)
-
-    def floor(self, batch: slice) -> Tensor:  # noqa: ARG002
-        """Return 0."""
-        return torch.zeros(())
-
-    def predict(self, outputs: Tensor) -> Tensor:
-        """Return the outputs in original units."""
-        low, high = self.targets.low, self.targets.high
-        return low + outputs[..., 0].double() * (high - low)
-
-
-class AbsoluteErrors(SquaredErrors):
-    """The absolute errors of M networks."""
-
-    def gradient(self, outputs: Tensor, batch: slice, out: Tensor) -> None:
-        """Write the signs of the errors over their number."""
-        torch.sub(outputs[..., 0], self.noisy[:, batch], out=out[..., 0])
-        out.sign_().div_(out.shape[1])
-
-    def loss(self, outputs: Tensor, batch: slice) -> Tensor:
-        """Return mean absolute errors."""
-        return (outputs[..., 0] - self.clean[:, batch]).abs().mean(dim=1)
-
-
 @dataclass(frozen=True)
 class L2(OnNumber):
     """The squared error."""
@@ -87,7 +38,7 @@ class L2(OnNumber):
 
     def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
         """Return squared errors."""
-        return losses.l2(outputs[..., 0], y)
+        return histreg.losses.l2(outputs[..., 0], y)
 
     @property
     def group(self) -> tuple[object, ...]:
@@ -97,6 +48,8 @@ class L2(OnNumber):
     @classmethod
     def criterion(cls, methods: Sequence[Any], targets: Targets) -> Criterion:
         """Return squared errors in closed form."""
+        from histreg.study.methods.criteria.numbers import SquaredErrors
+
         return SquaredErrors(methods, targets)
 
 
@@ -132,9 +85,11 @@ class L1(OnNumber):
 
     def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
         """Return absolute errors."""
-        return losses.l1(outputs[..., 0], y)
+        return histreg.losses.l1(outputs[..., 0], y)
 
     @classmethod
     def criterion(cls, methods: Sequence[Any], targets: Targets) -> Criterion:
         """Return absolute errors in closed form."""
+        from histreg.study.methods.criteria.numbers import AbsoluteErrors
+
         return AbsoluteErrors(methods, targets)

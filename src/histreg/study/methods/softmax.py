@@ -1,7 +1,7 @@
 """Other losses on a softmax over bins: on its mean, on each bin, Brier's.
 
-They separate what the softmax brings from what the cross-entropy brings. Which of them
-the paper ran as "l2+Softmax" cannot be told: the loss as its formula reads,
+They separate the effect of the softmax from that of the cross-entropy. It is not known
+which of them the paper ran as "l2+Softmax": the loss as its formula reads,
 `L2SoftmaxPerBin`, has a minimiser with the wrong mean.
 """
 
@@ -10,19 +10,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import torch
-from torch import Tensor
+import histreg
+from histreg.study.methods.histograms import HLGauss, OnHistogram
 
-from histreg import losses
-from histreg.study.methods.histograms import (
-    CrossEntropies,
-    HLGauss,
-    OnHistogram,
-    mean_of,
-)
-from histreg.study.methods.method import Criterion, Targets
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from histreg.study.methods.criteria.criterion import Criterion, Targets
 
 
 class OnSoftmax(OnHistogram):
@@ -51,40 +47,9 @@ class OnSoftmax(OnHistogram):
     @classmethod
     def criterion(cls, methods: Sequence[Any], targets: Targets) -> Criterion:
         """Return the losses with their slopes in closed form."""
+        from histreg.study.methods.criteria.softmax import ThroughSoftmax
+
         return ThroughSoftmax(methods, targets)
-
-
-class ThroughSoftmax(Criterion):
-    """Losses of M equal methods with gradients through the softmax in closed form."""
-
-    def __init__(self, methods: Sequence[OnSoftmax], targets: Targets) -> None:
-        self.method = methods[0]
-        self.n_outputs = self.method.n_bins
-        self.bins = self.method.bins(0.0, 1.0)
-        self.centers = self.bins.centers.to(targets.dtype)
-        self.targets = targets
-        self.scaled = self.ordered = targets.scaled
-
-    def start_epoch(self, epoch: int, order: Tensor) -> None:  # noqa: ARG002
-        """Put the targets in order."""
-        self.ordered = self.scaled[order]
-
-    def gradient(self, outputs: Tensor, batch: slice, out: Tensor) -> None:
-        """Write the gradient through the softmax."""
-        torch.softmax(outputs, dim=-1, out=out)
-        y = self.ordered[batch].unsqueeze(-1)
-        _through_softmax(self.method.slope(out, y, self.centers), out)
-
-    def loss(self, outputs: Tensor, batch: slice) -> Tensor:
-        """Return mean losses."""
-        y = self.ordered[batch].expand(outputs.shape[:-1])
-        return self.method.loss(outputs, y).mean(dim=1)
-
-    def predict(self, outputs: Tensor) -> Tensor:
-        """Return the means of the histograms in original units."""
-        low, high = self.targets.low, self.targets.high
-        scaled = mean_of(outputs.double().softmax(dim=-1), self.bins)
-        return low + scaled * (high - low)
 
 
 @dataclass(frozen=True)
@@ -97,7 +62,7 @@ class L2SoftmaxMean(OnSoftmax):
 
     def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
         """Return squared errors of the mean."""
-        return losses.softmax_mean_l2(outputs, y, self.bins(0.0, 1.0))
+        return histreg.losses.softmax_mean_l2(outputs, y, self.bins(0.0, 1.0))
 
     def slope(self, probs: Tensor, y: Tensor, centers: Tensor) -> Tensor:
         """Return 2 (mean - y) c."""
@@ -114,7 +79,7 @@ class L1SoftmaxMean(OnSoftmax):
 
     def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
         """Return absolute errors of the mean."""
-        return losses.softmax_mean_l1(outputs, y, self.bins(0.0, 1.0))
+        return histreg.losses.softmax_mean_l1(outputs, y, self.bins(0.0, 1.0))
 
     def slope(self, probs: Tensor, y: Tensor, centers: Tensor) -> Tensor:
         """Return the sign of the error, times c."""
@@ -131,7 +96,7 @@ class L2SoftmaxPerBin(OnSoftmax):
 
     def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
         """Return the sums over the bins."""
-        return losses.softmax_per_bin_l2(outputs, y, self.bins(0.0, 1.0))
+        return histreg.losses.softmax_per_bin_l2(outputs, y, self.bins(0.0, 1.0))
 
     def slope(self, probs: Tensor, y: Tensor, centers: Tensor) -> Tensor:
         """Return 2 c (h c - y)."""
@@ -147,7 +112,7 @@ class Brier(HLGauss):
     def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
         """Return squared distances."""
         probs = self.target_probs(y.double(), self.bins(0.0, 1.0))
-        return losses.brier(outputs, probs.to(outputs))
+        return histreg.losses.brier(outputs, probs.to(outputs))
 
     @property
     def group(self) -> tuple[object, ...]:
@@ -157,27 +122,6 @@ class Brier(HLGauss):
     @classmethod
     def criterion(cls, methods: Sequence[Any], targets: Targets) -> Criterion:
         """Return the distances with their gradients in closed form."""
+        from histreg.study.methods.criteria.softmax import BrierScores
+
         return BrierScores(methods, targets)
-
-
-class BrierScores(CrossEntropies):
-    """The squared distances of M networks to their targets."""
-
-    def gradient(self, outputs: Tensor, batch: slice, out: Tensor) -> None:
-        """Write the gradient through the softmax."""
-        torch.softmax(outputs, dim=-1, out=out)
-        _through_softmax((out - self.tables.of(batch)).mul_(2), out)
-
-    def loss(self, outputs: Tensor, batch: slice) -> Tensor:
-        """Return mean squared distances."""
-        return losses.brier(outputs, self.tables.of(batch)).mean(dim=1)
-
-    def floor(self, batch: slice) -> Tensor:  # noqa: ARG002
-        """Return 0."""
-        return torch.zeros(())
-
-
-def _through_softmax(slope: Tensor, probs: Tensor) -> None:
-    """Overwrite probs h by h (s - <h, s>), the mean over a batch, with s the slope."""
-    centred = slope - (probs * slope).sum(dim=-1, keepdim=True)
-    probs.mul_(centred).div_(probs.shape[1])

@@ -2,40 +2,16 @@
 
 from __future__ import annotations
 
-import copy
-import math
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
-
 from histreg._checks import check_choice, check_count
-from histreg.bins import Bins
-from histreg.distribution import Histogram
-from histreg.heads import HistogramHead
-from histreg.losses import HistogramLoss
 from histreg.study.datasets import series
-from histreg.study.engine.runs import Outcome, Workplace, check_parts
-from histreg.study.engine.seeding import seed_of
+from histreg.study.engine.checkpoints import Checkpoint
+from histreg.study.engine.runs import Outcome, RunContext
 from histreg.study.methods import L2, HLGauss
-from histreg.study.network_runs import (
-    NetworkRun,
-    NetworkTraining,
-    spread_scores,
-    under,
-)
-from histreg.study.series.forecasters import (
-    BODIES,
-    HEADS_AFTER_PROJECTION,
-    projected_head,
-    start_as_keras,
-)
-from histreg.study.series.windows import Windows, windows_of
-from histreg.study.tabular.trainer import Checkpoint, check_like
+from histreg.study.networks.runs import NetworkRun
 
 S_A_WINDOW = {"Linear": 7.2e-5, "LSTM": 8e-3, "GRU": 8e-3, "Transformer": 1.8e-2}
 S_OF_HISTOGRAMS = 7e-4
@@ -44,7 +20,9 @@ each step, and what histograms for all steps add."""
 COUNTS = ("epochs", "patience", "batch_size", "n_inputs", "n_steps")
 RATES = ("learning_rate", "weight_decay")
 DIRECT = "direct"
-HEADS = (DIRECT, *HEADS_AFTER_PROJECTION)
+HEADS = (DIRECT, "per-step", "shared", "dense")
+ARCHITECTURES = ("Linear", "LSTM", "GRU", "Transformer")
+"""Bodies and heads, see `histreg.study.series.forecasters`."""
 FIRST_WEIGHTS = {"pytorch": "PyTorch", "keras": "Keras"}
 CRITERIA = ("loss", "MSE")
 READING: Mapping[str, Any] = {
@@ -52,12 +30,8 @@ READING: Mapping[str, Any] = {
     "first_weights": "keras",
     "validation": "MSE",
 }
-"""How the paper's text is read where it leaves things open: of `forecast-readings`, the
-nearest to its test MSE, see docs/forecasts.md."""
-QUANTILES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
-N_SHOWN = 3  # windows whose forecasts are kept, of the first seed
-SHOWN_SEED = 1
-ROWS_AT_ONCE = 256  # windows that are judged together
+"""Our choices where the paper is not explicit: of `forecast-readings`, those nearest to
+its test MSE, see docs/forecasts.md."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +43,7 @@ class ForecastRun(NetworkRun):
     dataset : str
         The series.
     architecture : str
-        One of `BODIES`.
+        One of `ARCHITECTURES`.
     method : L2 or HLGauss
     seed : int
         Of the first weights, the batches and the dropout.
@@ -115,7 +89,7 @@ class ForecastRun(NetworkRun):
     validation: str = "loss"
 
     def __post_init__(self) -> None:
-        check_choice("architecture", self.architecture, BODIES)
+        check_choice("architecture", self.architecture, ARCHITECTURES)
         check_choice("head", self.head, HEADS)
         check_choice("first_weights", self.first_weights, FIRST_WEIGHTS)
         check_choice("validation", self.validation, CRITERIA)
@@ -134,17 +108,17 @@ class ForecastRun(NetworkRun):
     @property
     def label(self) -> str:
         """Series, architecture, method, seed, and what differs from the protocol."""
-        told = [self.dataset, self.architecture, self.method.name, f"seed {self.seed}"]
-        return ", ".join([*told, *self.changes])
+        parts = [self.dataset, self.architecture, self.method.name, f"seed {self.seed}"]
+        return ", ".join([*parts, *self.changes])
 
     @property
     def is_of_paper(self) -> bool:
-        """Whether it is the paper's, in one reading or another of its text."""
+        """Whether it follows the paper, in some reading of its text."""
         return not self.subtracts_last and not self.changed_numbers
 
     @property
     def reading(self) -> dict[str, str]:
-        """How it reads what the paper leaves open, in words by field."""
+        """Its choices where the paper is not explicit, in words by field."""
         return {
             "head": f"{self.head} head",
             "first_weights": f"{FIRST_WEIGHTS[self.first_weights]} weights",
@@ -153,7 +127,7 @@ class ForecastRun(NetworkRun):
 
     @property
     def changes(self) -> list[str]:
-        """What differs from the paper, as it is read here, in words."""
+        """What differs from our reading of the paper, in words."""
         subtracted = ["last value subtracted"] if self.subtracts_last else []
         otherwise = [
             words
@@ -163,7 +137,7 @@ class ForecastRun(NetworkRun):
         return subtracted + otherwise + self.changed_numbers
 
     @property
-    def stack(self) -> tuple[object, ...]:
+    def stack_key(self) -> tuple[object, ...]:
         """Each by itself."""
         return (self.kind, self.key)
 
@@ -176,283 +150,8 @@ class ForecastRun(NetworkRun):
             window_s += S_OF_HISTOGRAMS
         return 0.7 * self.epochs * n_windows * window_s
 
-    def trained(self, workplace: Workplace, checkpoint: Checkpoint | None) -> Outcome:
-        """Train and judge the forecaster."""
-        facts = series(self.dataset)
-        table = facts.load(workplace.data_dir)
-        parts = windows_of(facts, table, self.n_inputs, self.n_steps)
-        with torch.random.fork_rng(devices=[]):
-            training = ForecastTraining(self, parts, checkpoint)
-            diverged_at = training.run_all(workplace)
-        if diverged_at is not None:
-            return Outcome({}, training.curves, diverged_at, table.sha256)
-        found, curves = training.judged(parts["test"])
-        told = {"epochs": training.epoch, "best epoch": training.best_epoch}
-        return Outcome(found | told, curves | training.curves, data_sha256=table.sha256)
+    def outcome(self, context: RunContext, checkpoint: Checkpoint | None) -> Outcome:
+        """Train and evaluate the forecaster."""
+        from histreg.study.series.execution import outcome_of
 
-
-class Objective(ABC):
-    """What a forecaster is trained for, and how its outputs are read."""
-
-    @abstractmethod
-    def head(self, n_features: int, kind: str) -> nn.Module:
-        """Return what follows the body, see `ForecastRun.head`."""
-
-    @abstractmethod
-    def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
-        """Return the mean loss over all windows and steps."""
-
-    @abstractmethod
-    def predict(self, outputs: Tensor) -> Tensor:
-        """Return the forecast numbers: (b, n_steps, ...) -> (b, n_steps)."""
-
-    def distribution(self, outputs: Tensor) -> Histogram | None:  # noqa: ARG002
-        """Return the forecast distributions, if there are any."""
-        return None
-
-
-class Numbers(Objective):
-    """The squared error of one number a step."""
-
-    def __init__(self, n_steps: int) -> None:
-        self.n_steps = n_steps
-
-    def head(self, n_features: int, kind: str) -> nn.Module:
-        """Return one output a step."""
-        if kind == DIRECT:
-            return nn.Linear(n_features, self.n_steps)
-        head = projected_head(kind, n_features, self.n_steps, 1)
-        return nn.Sequential(head, nn.Flatten())  # (b, n_steps, 1) -> (b, n_steps)
-
-    def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
-        """Return the mean squared error."""
-        return F.mse_loss(outputs, y)
-
-    def predict(self, outputs: Tensor) -> Tensor:
-        """Return the outputs."""
-        return outputs
-
-
-class Histograms(Objective):
-    """The histogram loss of one histogram a step, all over the same bins."""
-
-    def __init__(self, n_steps: int, method: HLGauss, low: float, high: float) -> None:
-        self.n_steps = n_steps
-        self.bins: Bins = method.bins(low, high)
-        self._loss = HistogramLoss(self.bins, sigma_in_bins=method.sigma_in_bins)
-
-    def head(self, n_features: int, kind: str) -> nn.Module:
-        """Return a row of logits a step."""
-        if kind == DIRECT:
-            return HistogramHead(n_features, self.bins, n_targets=self.n_steps)
-        return projected_head(kind, n_features, self.n_steps, self.bins.n_bins)
-
-    def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
-        """Return the mean histogram loss."""
-        loss: Tensor = self._loss(outputs, y)
-        return loss
-
-    def predict(self, outputs: Tensor) -> Tensor:
-        """Return the means."""
-        return self.distribution(outputs).mean
-
-    def distribution(self, outputs: Tensor) -> Histogram:
-        """Return the histograms."""
-        return Histogram(self.bins, logits=outputs)
-
-
-class Forecaster(nn.Module):
-    """A body and a head; see `ForecastRun.subtracts_last`."""
-
-    def __init__(self, body: nn.Module, head: nn.Module, *, subtracts_last: bool):
-        super().__init__()
-        self.body, self.head, self.subtracts_last = body, head, subtracts_last
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Return the outputs of the head: (b, n_inputs, c) -> (b, n_steps, ...)."""
-        if self.subtracts_last:
-            x = x - x[:, -1:]
-        outputs: Tensor = self.head(self.body(x))
-        return outputs
-
-
-class ForecastTraining(NetworkTraining):
-    """A forecaster in training."""
-
-    def __init__(
-        self,
-        run: ForecastRun,
-        parts: Mapping[str, Windows],
-        checkpoint: Checkpoint | None,
-    ) -> None:
-        self.run, self.parts = run, parts
-        self.objective = _objective(run, parts["train"])
-        torch.manual_seed(seed_of(run.seed, "body", run.architecture))
-        body = BODIES[run.architecture](parts["train"].values.shape[1], run.n_inputs)
-        torch.manual_seed(seed_of(run.seed, "head", run.architecture))
-        n_features = int(body.n_features)  # type: ignore[arg-type]
-        head = self.objective.head(n_features, run.head)
-        network = Forecaster(body, head, subtracts_last=run.subtracts_last)
-        if run.first_weights == "keras":
-            for name, part in (("body", body), ("head", head)):
-                torch.manual_seed(seed_of(run.seed, name, run.architecture))
-                start_as_keras(part)
-        optimizer = torch.optim.AdamW(
-            network.parameters(),
-            lr=run.learning_rate,
-            weight_decay=run.weight_decay,
-            fused=True,
-        )
-        super().__init__(
-            network, optimizer, checkpoint, seed=run.seed, batch_size=run.batch_size
-        )
-        self.total = 0.0  # of the losses of this epoch
-        self.best_epoch, self.best_loss = 0, math.inf
-        self.best = copy.deepcopy(self.network.state_dict())
-        self.curves: dict[str, list[float]] = {"train loss": [], "validation loss": []}
-        self.restore(run.epochs)
-
-    def run_all(self, workplace: Workplace) -> int | None:
-        """Train to the end, and put the best weights back.
-
-        Returns
-        -------
-        int or None
-            The epoch in which the loss left the finite numbers.
-        """
-        run, n = self.run, len(self.parts["train"])
-
-        def report(done: float) -> None:
-            workplace.report(done / run.epochs)
-
-        while self.epoch < run.epochs and self.epoch - self.best_epoch < run.patience:
-            if not self.train_epoch(n, report):
-                return self.epoch + 1
-            self._compare()
-        self.network.load_state_dict(self.best)
-        return None
-
-    def loss(self, index: Tensor) -> Tensor:
-        """Return the mean loss of some windows."""
-        run, train = self.run, self.parts["train"]
-        # Of its own for each batch, so that one can go on from any.
-        torch.manual_seed(seed_of(run.seed, "dropout", self.epoch + 1, self.batch))
-        outputs = self.network(train.inputs(index))
-        return self.objective.loss(outputs, _targets(run, train, index))
-
-    def note(self, loss: float) -> None:
-        """Add up the losses of an epoch."""
-        self.total += loss
-
-    def _compare(self) -> None:
-        """Judge the network after an epoch, and keep it if it is the best."""
-        n_batches = -(-len(self.parts["train"]) // self.batch_size)
-        self.curves["train loss"].append(self.total / n_batches)
-        self.total = 0.0
-        rows = self.parts["validation"]
-        losses, squares = [], []
-        for some, outputs in self.outputs(rows, ROWS_AT_ONCE):
-            y = _targets(self.run, rows, some)
-            losses.append(self.objective.loss(outputs, y).item() * len(y))
-            if self.run.validation == "MSE":
-                error = self.objective.predict(outputs).double() - y
-                squares.append(error.square().mean(dim=-1).sum().item())
-        judged = math.fsum(losses) / len(rows)
-        self.curves["validation loss"].append(judged)
-        if self.run.validation == "MSE":
-            judged = math.fsum(squares) / len(rows)
-            self.curves.setdefault("validation MSE", []).append(judged)
-        if judged < self.best_loss:
-            self.best_epoch, self.best_loss = self.epoch, judged
-            self.best = copy.deepcopy(self.network.state_dict())
-
-    @torch.no_grad()
-    def judged(self, rows: Windows) -> tuple[dict[str, float], dict[str, Any]]:
-        """Return the metrics on a part, and the error of each step ahead."""
-        run = self.run
-        sums: dict[str, Tensor] = {}
-        for some, outputs in self.outputs(rows, ROWS_AT_ONCE):
-            y = _targets(run, rows, some).double()
-            error = self.objective.predict(outputs).double() - y
-            found = {"MSE": error.square(), "MAE": error.abs()}
-            spread = self.objective.distribution(outputs)
-            if spread is not None:
-                found |= spread_scores(spread, y)
-            for name, each in found.items():
-                total = each.double().sum(dim=0)  # (n_steps,)
-                sums[name] = sums[name] + total if name in sums else total
-        by_step = {name: each / len(rows) for name, each in sums.items()}
-        told = {f"test {name}": each.mean().item() for name, each in by_step.items()}
-        curves: dict[str, Any] = {
-            f"{name} by step": _shown(each) for name, each in by_step.items()
-        }
-        if run.seed == SHOWN_SEED:
-            curves["forecasts"] = [self._shown(rows, i) for i in _some(len(rows))]
-        return told, curves
-
-    def _shown(self, rows: Windows, i: int) -> dict[str, Any]:
-        """Return a window for a figure: what was, what came, what was forecast."""
-        one = slice(i, i + 1)
-        outputs = self.network(rows.inputs(one))
-        last = rows.last(one) if self.run.subtracts_last else torch.zeros(1, 1)
-        told = {
-            "window": i,
-            "history": _shown(rows.inputs(one)[0, :, -1]),
-            "truth": _shown(rows.targets(one)[0]),
-            "mean": _shown((self.objective.predict(outputs) + last)[0]),
-        }
-        spread = self.objective.distribution(outputs)
-        if spread is not None:
-            quantiles = spread.quantiles(QUANTILES)[:, 0] + last  # (levels, n_steps)
-            told["quantiles"] = {
-                f"{level:g}": _shown(each)
-                for level, each in zip(QUANTILES, quantiles, strict=True)
-            }
-        return told
-
-    def notes(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """Return the best weights, and how it went."""
-        return {f"best.{k}": v for k, v in self.best.items()}, {
-            "total": self.total,
-            "best_epoch": self.best_epoch,
-            "best_loss": self.best_loss if self.best_epoch else None,
-            "curves": self.curves,
-        }
-
-    def take(self, tensors: dict[str, Tensor], notes: dict[str, Any]) -> None:
-        """Go on from what `notes` told."""
-        number = (float, int)
-        check_parts(notes, {"total": number, "best_epoch": int, "curves": dict})
-        check_parts(notes["curves"], dict.fromkeys(self.curves, list))
-        if notes["best_epoch"]:
-            check_parts(notes, {"best_loss": number})
-        best = under("best", tensors)
-        for name, weight in self.best.items():
-            check_like(name, best[name], weight)
-        self.best = best
-        self.total, self.curves = notes["total"], notes["curves"]
-        self.best_epoch = notes["best_epoch"]
-        self.best_loss = math.inf if not self.best_epoch else notes["best_loss"]
-
-
-def _objective(run: ForecastRun, train: Windows) -> Objective:
-    if isinstance(run.method, L2):
-        return Numbers(run.n_steps)
-    y = _targets(run, train, slice(None)) if run.subtracts_last else train.y
-    return Histograms(run.n_steps, run.method, y.min().item(), y.max().item())
-
-
-def _targets(run: ForecastRun, rows: Windows, index: Tensor | slice) -> Tensor:
-    """Return what is forecast of some windows: y, or its distance from the last."""
-    y = rows.targets(index)
-    return y - rows.last(index) if run.subtracts_last else y
-
-
-def _some(n: int) -> list[int]:
-    """Return numbers spread evenly over n."""
-    return [n * (2 * i + 1) // (2 * N_SHOWN) for i in range(N_SHOWN)]
-
-
-def _shown(values: Tensor) -> list[float]:
-    """Return values in four digits, enough for the eye."""
-    return [float(f"{value:.4g}") for value in values.tolist()]
+        return outcome_of(self, context, checkpoint)

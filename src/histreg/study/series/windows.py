@@ -1,4 +1,4 @@
-"""Windows: a series as pairs of what was and what comes."""
+"""Windows: a series as pairs of inputs and targets."""
 
 from __future__ import annotations
 
@@ -34,26 +34,26 @@ class Windows:
         return len(self.y) - self.n_inputs - self.n_steps + 1
 
     def inputs(self, index: Tensor | slice) -> Tensor:
-        """Return what is seen of some windows: (b,) -> (b, n_inputs, c)."""
+        """Return the inputs of some windows: (b,) -> (b, n_inputs, c)."""
         seen = self.values[: len(self.y) - self.n_steps]
         return seen.unfold(0, self.n_inputs, 1)[index].transpose(1, 2)
 
     def targets(self, index: Tensor | slice) -> Tensor:
-        """Return what comes: (b,) -> (b, n_steps)."""
+        """Return the targets of some windows: (b,) -> (b, n_steps)."""
         return self.y[self.n_inputs :].unfold(0, self.n_steps, 1)[index]
 
     def last(self, index: Tensor | slice) -> Tensor:
-        """Return y at the last moment that is seen: (b,) -> (b, 1)."""
+        """Return y at the last moment of the inputs: (b,) -> (b, 1)."""
         return self.y[self.n_inputs - 1 : -self.n_steps].unsqueeze(-1)[index]
 
 
 def windows_of(
     series: Series, table: Table, n_inputs: int, n_steps: int
 ) -> dict[str, Windows]:
-    """Return the windows of each part, all columns standardised by those of train.
+    """Return the windows of each part, all columns standardised by the training part.
 
-    The first window of a later part looks back on the part before it, and forecasts
-    its own first moments.
+    The inputs of the first window of a later part are from the part before it; its
+    targets are the first moments of its own part.
     """
     x, y = torch.tensor(table.X), torch.tensor(table.y)
     known = series.rows("train")

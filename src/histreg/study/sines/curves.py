@@ -1,4 +1,4 @@
-"""What the runs on sines say: the best learning rate of each loss and target."""
+"""Results of the runs on sines: the best learning rate of each loss and target."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from histreg.study.analysis.statistics import Estimate
+from histreg.study.analysis.estimates import Estimate
 from histreg.study.engine.runs import Record
 from histreg.study.methods import L2
 from histreg.study.sines.runs import SineRun
@@ -55,8 +55,8 @@ class BestRate:
 def best_rates(records: Iterable[Record]) -> list[BestRate]:
     """Return the best rate for each loss, target and support, by the mean over seeds.
 
-    A rate at which a seed left the finite numbers has an infinite area; one that has
-    fewer seeds than another has not been finished, and does not take part.
+    A rate at which a seed diverged has an infinite area. A rate with fewer seeds than
+    another is unfinished, and is left out.
     """
     groups: dict[tuple[object, ...], dict[float, list[Record]]] = {}
     for record in records:

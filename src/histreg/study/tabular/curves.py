@@ -32,8 +32,8 @@ def early_area(record: Record, epochs: int = FIRST_EPOCHS) -> float:
 def steepness(record: Record) -> list[float]:
     """Return the norm of the gradient over the excess loss, after each epoch.
 
-    A norm of zero, of a network that fits to rounding or is dead, counts as the
-    smallest that has a logarithm in float32.
+    A norm of zero, of a network that fits exactly or is dead, is replaced by the
+    smallest positive number of float32.
     """
     curves = record.outcome.curves
     pairs = zip(curves["gradient norm"], curves["excess loss"], strict=True)

@@ -1,4 +1,4 @@
-"""Probes: what else is measured of networks in training, and changes nothing in it."""
+"""Probes: additional measurements of networks in training, which do not affect it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from histreg.study.methods import Criterion
-from histreg.study.methods.histograms import CrossEntropies
-from histreg.study.tabular.perceptrons import Perceptrons
-from histreg.study.tabular.trainer import Probe, Rows, When, batches
+from histreg.study.methods.criteria.criterion import Criterion
+from histreg.study.methods.criteria.histograms import CrossEntropies
+from histreg.study.networks.perceptrons import Perceptrons
+from histreg.study.tabular.trainer import Examples, Probe, When, batches
 
 N_PROBED = 2048  # rows on which gradients are measured
 SMALLEST_EXCESS = 1e-12
@@ -21,10 +21,10 @@ SHOWN = (0.1, 0.5, 0.9)  # of all y, how many lie below that of a row whose h is
 
 
 class Gradients:
-    """How steep the loss is for its height: after each epoch, on the same rows.
+    """The steepness of the loss relative to its height, after each epoch.
 
-    The norm of the gradient in all weights over the loss minus the smallest that it can
-    be, both on the first 2,048 rows to learn from.
+    The norm of the gradient in all weights, and the loss minus the smallest possible
+    one, both on the first 2,048 training rows.
     """
 
     when: ClassVar[When] = "every epoch"
@@ -33,8 +33,8 @@ class Gradients:
         self,
         network: Perceptrons,
         criteria: Sequence[Criterion],
-        rows: Rows,
-        others: Mapping[str, Rows],  # noqa: ARG002
+        rows: Examples,
+        others: Mapping[str, Examples],  # noqa: ARG002
     ) -> list[dict[str, float]]:
         """Return "gradient norm" and "excess loss" of each network.
 
@@ -51,18 +51,18 @@ class Gradients:
             floor = criterion.floor(everything).double()
             excess.append(criterion.loss(out, everything).double() - floor)
         network.backward(x)
-        found = [
+        measured = [
             {"gradient norm": network.gradients.vector_of(i).norm().item()}
             for i in range(network.shape.n_models)
         ]
-        for told, each in zip(found, torch.cat(excess).tolist(), strict=True):
-            if not math.isnan(each):
-                told["excess loss"] = max(each, SMALLEST_EXCESS)
-        return found
+        for numbers, loss in zip(measured, torch.cat(excess).tolist(), strict=True):
+            if not math.isnan(loss):
+                numbers["excess loss"] = max(loss, SMALLEST_EXCESS)
+        return measured
 
 
 class Sensitivity:
-    """How much predictions change with the inputs: at the end, on the other rows."""
+    """How much predictions change with the inputs, on test rows at the end."""
 
     when: ClassVar[When] = "last epoch"
 
@@ -70,25 +70,25 @@ class Sensitivity:
         self,
         network: Perceptrons,
         criteria: Sequence[Criterion],
-        rows: Rows,  # noqa: ARG002
-        others: Mapping[str, Rows],
+        rows: Examples,  # noqa: ARG002
+        others: Mapping[str, Examples],
     ) -> list[dict[str, float]]:
         """Return the mean norm of the derivative of the prediction in the inputs.
 
         In original units of y by standard deviations of the inputs.
         """
-        found: list[dict[str, float]] = [{} for _ in range(network.shape.n_models)]
-        for name, each in others.items():
+        measured: list[dict[str, float]] = [{} for _ in range(network.shape.n_models)]
+        for name, part in others.items():
             norms = torch.cat(
                 [
-                    _input_slopes(network, criteria, each.x[batch]).norm(dim=-1)
-                    for batch in batches(len(each.x), ROWS_AT_ONCE)
+                    _input_slopes(network, criteria, part.x[batch]).norm(dim=-1)
+                    for batch in batches(len(part.x), ROWS_AT_ONCE)
                 ],
                 dim=1,
             )  # (M, n)
-            for told, norm in zip(found, norms.double().mean(dim=1), strict=True):
-                told[f"{name} sensitivity"] = norm.item()
-        return found
+            for numbers, norm in zip(measured, norms.double().mean(dim=1), strict=True):
+                numbers[f"{name} sensitivity"] = norm.item()
+        return measured
 
 
 def _input_slopes(
@@ -106,9 +106,9 @@ def _input_slopes(
 
 
 class Snapshots:
-    """What histograms are predicted for three of the other rows, while training lasts.
+    """The histograms predicted for three test rows, in the course of training.
 
-    The rows whose y is a tenth, half and nine tenths of the way up, of all y.
+    The rows whose y are the 10 %, 50 % and 90 % quantiles.
     """
 
     when: ClassVar[When] = "recorded epochs"
@@ -117,29 +117,29 @@ class Snapshots:
         self,
         network: Perceptrons,
         criteria: Sequence[Criterion],
-        rows: Rows,  # noqa: ARG002
-        others: Mapping[str, Rows],
+        rows: Examples,  # noqa: ARG002
+        others: Mapping[str, Examples],
     ) -> list[dict[str, Any]]:
         """Return "<name> snapshots": for each of the rows, y and the probabilities.
 
         Nothing for networks that are not trained by cross-entropy over bins.
         """
-        found: list[dict[str, Any]] = [{} for _ in range(network.shape.n_models)]
-        for name, each in others.items():
-            ranked = each.y.argsort(stable=True)
+        measured: list[dict[str, Any]] = [{} for _ in range(network.shape.n_models)]
+        for name, part in others.items():
+            ranked = part.y.argsort(stable=True)
             shown = ranked[[int(share * (len(ranked) - 1)) for share in SHOWN]]
-            y = each.y[shown].tolist()
+            y = part.y[shown].tolist()
             i = 0
-            groups = zip(criteria, network.forward(each.x[shown]), strict=True)
+            groups = zip(criteria, network.forward(part.x[shown]), strict=True)
             for criterion, outputs in groups:  # (M, 3, o)
                 for probs in outputs.double().softmax(dim=-1).tolist():
                     if isinstance(criterion, CrossEntropies):
-                        found[i][f"{name} snapshots"] = [
+                        measured[i][f"{name} snapshots"] = [
                             {"y": at, "probs": h}
                             for at, h in zip(y, probs, strict=True)
                         ]
                     i += 1
-        return found
+        return measured
 
 
 PROBES: dict[str, type[Probe]] = {

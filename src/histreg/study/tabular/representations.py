@@ -1,4 +1,4 @@
-"""Representations: whose body a network has, by the names of the paper's Table 3."""
+"""Representations: which body a network has, in the terms of the paper's Table 3."""
 
 from __future__ import annotations
 

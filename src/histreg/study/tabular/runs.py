@@ -3,49 +3,41 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from typing import Any, ClassVar
 
-import torch
-from torch import Tensor
-
 from histreg._checks import check_choice, check_count
 from histreg.errors import InputError
-from histreg.study.datasets import Table, dataset
-from histreg.study.engine.runs import Outcome, Run, Workplace
-from histreg.study.engine.seeding import stream
-from histreg.study.methods import (
-    LinearRegression,
-    Method,
-    NetworkMethod,
-    method_of,
-)
-from histreg.study.tabular.probes import PROBES
-from histreg.study.tabular.trainer import (
-    Checkpoint,
-    Fit,
-    Kept,
-    Rows,
-    Start,
-    Training,
-    common_epoch,
-    restoring,
-    train,
-)
+from histreg.study.datasets import dataset
+from histreg.study.engine.runs import Outcome, Run, RunContext
+from histreg.study.methods import LinearRegression, Method, NetworkMethod
 
 PARTS = ("test", "validation")
-CACHE_BYTES = 5e6  # that a stack may fill
+PROBES = ("gradients", "sensitivity", "snapshots")
+"""What else can be measured, see `histreg.study.tabular.probes`."""
+CACHE_BYTES = 5e6  # that the networks of a stack may use
 TYPICAL_OUTPUTS = 100
 
-# Seconds of one core of two busy ones, as the records in results/study took them. The
-# more weights, the more of the time is in products of matrices; CT Position is nearly
-# all of that.
+# Seconds of one core when both of two are busy, from the records in results/study. The
+# more weights, the larger the share of matrix products; of CT Position, nearly all.
 S_A_STEP, S_A_WEIGHT = 120e-6, 47e-9
 DONOR_COST = 0.6  # of a network's own, as runs of a stack share their donors
-S_A_PROBED_EPOCH = {"gradients": 0.015}  # other probes are few, and cost nothing
+S_A_PROBED_EPOCH = {"gradients": 0.015}  # the cost of other probes is negligible
 S_OF_REGRESSION, S_A_PRODUCT = 0.01, 2.5e-10
+
+
+@dataclass(frozen=True)
+class Training:
+    """How the networks of a stack are trained."""
+
+    hidden: tuple[int, ...]
+    dropout: float
+    epochs: int
+    learning_rate: float
+    batch_size: int
+    has_authors_head: bool = False
 
 
 @dataclass(frozen=True)
@@ -120,27 +112,16 @@ class TabularRun(Run):
             "dropout": data.dropout,
         }
         if isinstance(method, LinearRegression):
-            # Trained in no epochs; equal for all who leave the protocol there.
+            # It has no epochs; changes of the protocol do not concern it.
             protocol |= {"epochs": 1, "hidden": (), "dropout": 0.0}
             changes = {"part": changes.get("part", "test")}
         return cls(name, method, seed, **{**protocol, **changes})
 
-    @classmethod
-    def from_json(cls, description: Mapping[str, Any]) -> TabularRun:
-        """Return the run that `to_json` described."""
-        known = {k: v for k, v in description.items() if k != "kind"}
-        known["method"] = method_of(known["method"])
-        known["hidden"] = tuple(known["hidden"])
-        known["probes"] = tuple(known.get("probes", ()))
-        if known.get("donor") is not None:
-            known["donor"] = method_of(known["donor"])
-        return cls(**known)
-
     def moved_to(self, dataset: str) -> TabularRun:
-        """Return the same by the protocol of another data set.
+        """Return the same run by the protocol of another data set.
 
-        What differs from the protocol of its own differs from that of the other too;
-        what is the same there, such as no dropout where there is none, does not.
+        What differs from the protocol of this data set differs from that of the other
+        too; everything else is as the other protocol has it.
         """
         usual = TabularRun.of(self.dataset, self.method, self.seed)
         changes = {
@@ -151,7 +132,7 @@ class TabularRun(Run):
         return TabularRun.of(dataset, self.method, self.seed, **changes)
 
     def for_epochs(self, epochs: int) -> TabularRun:
-        """Return the same with another number of epochs, if it is of a network."""
+        """Return the same run with another number of epochs, if it has any."""
         return replace(self, epochs=epochs) if self.hidden else self
 
     @property
@@ -162,20 +143,20 @@ class TabularRun(Run):
     @property
     def label(self) -> str:
         """Data set, method, seed, and what differs from the protocol."""
-        told = [self.dataset, self.method.label, f"seed {self.seed}", *self.changes]
+        parts = [self.dataset, self.method.label, f"seed {self.seed}", *self.changes]
         if self.part != "test":
-            told.append(self.part)
-        told += [f"with {name}" for name in self.probes]
-        return ", ".join(told)
+            parts.append(self.part)
+        parts += [f"with {name}" for name in self.probes]
+        return ", ".join(parts)
 
     @property
     def changes(self) -> list[str]:
         """What differs from the protocol of the data set, in words."""
         usual = TabularRun.of(self.dataset, self.method, self.seed, part=self.part)
-        told = {
-            each.name: f"{each.name.replace('_', ' ')} {getattr(self, each.name)}"
-            for each in fields(self)
-            if getattr(self, each.name) != getattr(usual, each.name)
+        changes = {
+            item.name: f"{item.name.replace('_', ' ')} {getattr(self, item.name)}"
+            for item in fields(self)
+            if getattr(self, item.name) != getattr(usual, item.name)
         }
         words = {
             "has_authors_head": "authors' head",
@@ -183,13 +164,13 @@ class TabularRun(Run):
             "donor": "" if self.donor is None else f"body of {self.donor.label}",
             "has_frozen_body": "frozen body",
         }
-        told |= {name: words[name] for name in told if name in words}
-        told.pop("probes", None)  # changes nothing
-        return list(told.values())
+        changes |= {name: words[name] for name in changes if name in words}
+        changes.pop("probes", None)  # changes nothing
+        return list(changes.values())
 
     @property
-    def stack(self) -> tuple[object, ...]:
-        """Everything but the method; linear regressions among themselves."""
+    def stack_key(self) -> tuple[object, ...]:
+        """Everything but the method; linear regressions are computed separately."""
         closed = isinstance(self.method, LinearRegression)
         return (
             self.kind,
@@ -198,16 +179,16 @@ class TabularRun(Run):
             self.part,
             self.corrupted,
             self.probes,
-            # Those with donors go two ways, one after the other.
+            # Runs with donors take two trainings, one after the other.
             self.donor is not None,
-            closed or self._training(),
+            closed or self.training,
         )
 
     @property
     def largest_stack(self) -> int:
-        """As many networks as share some megabytes of cache, from four to twelve.
+        """As many networks as fit into some megabytes of cache, from four to twelve.
 
-        More gain nothing (docs/speed.md), and lose where others use the cache too.
+        More are no faster (docs/speed.md), and slower where others use the cache too.
         """
         sizes = [*self.hidden, TYPICAL_OUTPUTS]
         of_batch = 2 * self.batch_size * sum(sizes)  # values and their derivatives
@@ -222,7 +203,7 @@ class TabularRun(Run):
 
     @property
     def expected_s(self) -> float:
-        """By the steps and the weights of a network, and what is probed."""
+        """From the steps and weights of a network, and its probes."""
         data = dataset(self.dataset)
         if not isinstance(self.method, NetworkMethod):
             return S_OF_REGRESSION + S_A_PRODUCT * data.n_rows * data.n_features**2
@@ -233,7 +214,9 @@ class TabularRun(Run):
         epoch_s += sum(S_A_PROBED_EPOCH.get(name, 0.0) for name in self.probes)
         return self.epochs * epoch_s
 
-    def _training(self) -> Training:
+    @property
+    def training(self) -> Training:
+        """How its network is trained."""
         return Training(
             self.hidden,
             self.dropout,
@@ -244,187 +227,8 @@ class TabularRun(Run):
         )
 
     @classmethod
-    def compute(cls, runs: Sequence[TabularRun], workplace: Workplace) -> list[Outcome]:
+    def compute(cls, runs: Sequence[TabularRun], context: RunContext) -> list[Outcome]:
         """Train the networks of a stack, or solve its linear regressions."""
-        first = runs[0]
-        data = dataset(first.dataset)
-        table = data.load(workplace.data_dir)
-        rows, others = split(table, first.seed, first.part)
-        if isinstance(first.method, LinearRegression):
-            metrics = _linear(first.method, rows, first.part, others)
-            return [Outcome(metrics, data_sha256=table.sha256) for _ in runs]
+        from histreg.study.tabular.execution import outcomes_of
 
-        if first.corrupted:
-            y = corrupted(rows.y, first.corrupted, data.y_range, first.seed)
-            rows = Rows(rows.x, y)
-        learning = _Learning(
-            rows, {first.part: others}, first._training(), data.y_range, first.seed
-        )
-        fits = learning.fits(runs, workplace)
-        return [
-            Outcome(
-                fit.metrics if fit.diverged_at is None else {},
-                _rounded(fit.curves),
-                fit.diverged_at,
-                table.sha256,
-            )
-            for fit in fits
-        ]
-
-
-@dataclass(frozen=True, eq=False)
-class _Learning:
-    """What the runs of a stack have in common."""
-
-    rows: Rows
-    others: dict[str, Rows]
-    training: Training
-    value_range: tuple[float, float]
-    seed: int
-
-    def fits(self, runs: Sequence[TabularRun], workplace: Workplace) -> list[Fit]:
-        """Train the networks of all runs, after their donors if they have any."""
-        kept = workplace.checkpoints
-        donors = list(dict.fromkeys(run.donor for run in runs if run.donor is not None))
-        n_before = self.training.epochs if donors else 0
-        total = n_before + self.training.epochs
-        for each in kept:
-            found = each.load()
-            if found is not None and found[1]["epoch"] >= total:
-                with restoring(each):
-                    raise ValueError(f"epoch {found[1]['epoch']} of {total}")
-        stages = [_Stage([each], range(n_before + 1, total + 1)) for each in kept]
-        bodies: dict[Method | None, Tensor | None] = {None: None}
-        goes_on = common_epoch([stage.load() for stage in stages]) > 0
-        if donors and not goes_on:
-            before = [
-                _Stage(
-                    [
-                        each
-                        for run, each in zip(runs, kept, strict=True)
-                        if run.donor == donor
-                    ],
-                    range(1, n_before + 1),
-                )
-                for donor in (donors if kept else ())
-            ]
-            trained = self._train(
-                donors,
-                checkpoints=before,
-                on_epoch=lambda epoch: workplace.report(epoch / total),
-            )
-            bodies |= {d: fit.body for d, fit in zip(donors, trained, strict=True)}
-        return self._train(
-            [run.method for run in runs],
-            starts=[Start(bodies.get(run.donor), run.has_frozen_body) for run in runs],
-            probes=[PROBES[name]() for name in runs[0].probes],
-            checkpoints=stages,
-            on_epoch=lambda epoch: workplace.report((n_before + epoch) / total),
-        )
-
-    def _train(self, methods: Sequence[Method], **options: Any) -> list[Fit]:
-        return train(
-            [method for method in methods if isinstance(method, NetworkMethod)],
-            self.rows,
-            self.others,
-            self.training,
-            value_range=self.value_range,
-            seed=self.seed,
-            **options,
-        )
-
-
-class _Stage:
-    """One of two trainings, the second after the first, in the checkpoints of runs.
-
-    Parameters
-    ----------
-    kept : sequence of Checkpoint
-        Of all runs that this training is for.
-    epochs : range
-        Its own; those of the second are counted on from the first.
-    """
-
-    def __init__(self, kept: Sequence[Checkpoint], epochs: range) -> None:
-        self.kept, self.epochs = kept, epochs
-        self.n_before = epochs.start - 1
-
-    def load(self) -> Kept | None:
-        """Return what was saved last, if it is of this training."""
-        found = [each.load() for each in self.kept]
-        ours = [
-            (tensors, {**notes, "epoch": notes["epoch"] - self.n_before})
-            for tensors, notes in (each for each in found if each is not None)
-            if notes["epoch"] in self.epochs
-        ]
-        return ours[0] if len(ours) == len(self.kept) else None
-
-    def is_due(self) -> bool:
-        """Return whether it is time to save."""
-        return any(each.is_due() for each in self.kept)
-
-    def save(self, tensors: dict[str, Tensor], notes: dict[str, Any]) -> None:
-        """Keep the same for all runs."""
-        for each in self.kept:
-            each.save(tensors, {**notes, "epoch": notes["epoch"] + self.n_before})
-
-    def reject(self, why: Exception) -> None:
-        """Forget what was saved for all runs."""
-        for each in self.kept:
-            each.reject(why)
-
-
-def corrupted(
-    y: Tensor, share: float, value_range: tuple[float, float], seed: int
-) -> Tensor:
-    """Return targets of which a share is replaced by uniform draws from the range.
-
-    Those of a smaller share are among those of a larger, with the same draws.
-    """
-    n = round(share * len(y))
-    chosen = torch.randperm(len(y), generator=stream(seed, "corrupted"))[:n]
-    draws = torch.rand(len(y), generator=stream(seed, "draws"), dtype=y.dtype)[:n]
-    low, high = value_range
-    return y.index_copy(0, chosen, low + draws * (high - low))
-
-
-def split(table: Table, seed: int, part: str = "test") -> tuple[Rows, Rows]:
-    """Return the rows to learn from and those to predict, inputs standardised.
-
-    A fifth, rounded down, is predicted (one row of Bike less than if rounded up, as
-    the authors' library does). Means and standard deviations are those of the rows to
-    learn from; a constant column is divided by 1.
-    """
-    x, y = torch.tensor(table.X), torch.tensor(table.y)
-    order = torch.randperm(len(y), generator=stream(seed, "split"))
-    held_out = len(y) // 5
-    others, learnt = order[:held_out], order[held_out:]
-    if part == "validation":
-        held_out = len(learnt) // 5
-        others, learnt = learnt[:held_out], learnt[held_out:]
-    mean, sd = x[learnt].mean(dim=0), x[learnt].std(dim=0, correction=0)
-    # A constant column's sd is rounding; beside its size it is nothing.
-    varies = sd > 1e-12 * mean.abs().clamp(min=1e-300)
-    x = (x - mean) / sd.where(varies, 1.0)
-    return Rows(x[learnt], y[learnt]), Rows(x[others], y[others])
-
-
-def _linear(
-    method: LinearRegression, rows: Rows, part: str, others: Rows
-) -> dict[str, float]:
-    coefficients = method.fit(rows.x, rows.y)
-    metrics = {}
-    for name, each in {"train": rows, part: others}.items():
-        error: Tensor = method.predict(each.x, coefficients) - each.y
-        metrics[f"{name} MAE"] = error.abs().mean().item()
-        metrics[f"{name} RMSE"] = error.square().mean().sqrt().item()
-    return metrics
-
-
-def _rounded(curves: Any) -> Any:
-    """Return curves in five digits: they are for the eye, and there are many."""
-    if isinstance(curves, dict):
-        return {name: _rounded(each) for name, each in curves.items()}
-    if isinstance(curves, list):
-        return [_rounded(each) for each in curves]
-    return float(f"{curves:.5g}")
+        return outcomes_of(runs, context)

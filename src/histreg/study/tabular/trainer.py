@@ -1,15 +1,14 @@
 """The trainer: M methods on the same rows, as one stack.
 
-Models of a stack share the seed, and with it the batches, the dropout and the first
-weights of their bodies: comparisons are paired by design. No number of a model depends
-on its stack mates but for the rounding of products whose shape has changed.
+Models of a stack share the seed, and with it the batches, the dropout and the initial
+weights of their bodies: comparisons are paired by design. A model does not depend on
+the others of its stack, except for rounding in products whose shape has changed.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, ClassVar, Literal, Protocol
@@ -17,44 +16,41 @@ from typing import Any, ClassVar, Literal, Protocol
 import torch
 from torch import Tensor
 
-from histreg.study.engine.seeding import stream
-from histreg.study.methods import Criterion, NetworkMethod, Targets
-from histreg.study.tabular.adam import Adam
-from histreg.study.tabular.perceptrons import (
+from histreg.study.engine.checkpoints import (
+    Checkpoint,
+    SavedState,
+    check_like,
+    common_epoch,
+    restoring,
+)
+from histreg.study.engine.seeding import generator_for
+from histreg.study.methods import NetworkMethod
+from histreg.study.methods.criteria.criterion import Criterion, Targets
+from histreg.study.networks.perceptrons import (
     Perceptrons,
     Shape,
     Weights,
+    adam_for,
     authors_head,
     lecun_uniform,
 )
+from histreg.study.tabular.runs import Training
 from histreg.tabular.networks import dropout
 
 Curves = dict[str, list[Any]]
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """Rows to learn from or to predict."""
+class Examples:
+    """Rows of a table with their targets, to train on or to predict."""
 
     x: Tensor  # (n, d)
     y: Tensor  # (n,), float64, in original units
 
 
-@dataclass(frozen=True)
-class Training:
-    """How a stack is trained."""
-
-    hidden: tuple[int, ...]
-    dropout: float
-    epochs: int
-    learning_rate: float
-    batch_size: int
-    has_authors_head: bool = False
-
-
 @dataclass(frozen=True, eq=False)
 class Start:
-    """How the body of one network, all but its head, starts.
+    """How the body of one network, all but its head, is initialised.
 
     Parameters
     ----------
@@ -75,75 +71,34 @@ class Probe(Protocol):
     """What else to measure of a stack; see `histreg.study.tabular.probes`."""
 
     when: ClassVar[When]
-    """After which epochs; after every one, their errors are then recorded too."""
+    """After which epochs; with "every epoch", errors are recorded every epoch too."""
 
     def measure(
         self,
         network: Perceptrons,
         criteria: Sequence[Criterion],
-        rows: Rows,
-        others: Mapping[str, Rows],
+        rows: Examples,
+        others: Mapping[str, Examples],
     ) -> list[dict[str, Any]]:
         """Return numbers by name for each network of the stack.
 
-        What is no number, but something that JSON can hold, is a curve and no metric.
+        Other JSON values are curves, not metrics.
         """
-
-
-Kept = tuple[dict[str, Tensor], dict[str, Any]]
-"""Tensors, and notes that JSON can hold."""
-
-
-class Checkpoint(Protocol):
-    """Where one model is kept while its training goes on.
-
-    Each by itself, so that it can go on in any company.
-    """
-
-    def load(self) -> Kept | None:
-        """Return what was saved last, if anything."""
-
-    def is_due(self) -> bool:
-        """Return whether it is time to save."""
-
-    def save(self, tensors: dict[str, Tensor], notes: dict[str, Any]) -> None:
-        """Keep tensors, and notes that JSON can hold."""
-
-    def reject(self, why: Exception) -> None:
-        """Forget what was saved: it does not fit."""
-
-
-class CheckpointError(Exception):
-    """A checkpoint did not fit its run. It was rejected, so the next try begins anew.
-
-    The model may be half restored, and must not be used.
-    """
-
-
-@contextmanager
-def restoring(checkpoint: Checkpoint) -> Iterator[None]:
-    """Reject a checkpoint from which a model cannot be restored."""
-    try:
-        yield
-    # What tensors and notes of other names, types or shapes lead to.
-    except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
-        checkpoint.reject(error)
-        raise CheckpointError(str(error)) from error
 
 
 @dataclass
 class Fit:
-    """What has become of one model."""
+    """The result of training one model."""
 
     metrics: dict[str, float] = field(default_factory=dict)
     curves: Curves = field(default_factory=dict)
     diverged_at: int | None = None
-    """The epoch after which an output was not a finite number."""
+    """The epoch after which an output was NaN or infinite."""
     body: Tensor | None = None
-    """The weights at the end, but for those of the head."""
+    """The final weights, without those of the head."""
 
     def checked(self) -> Fit:
-        """Return it if its fields are of their types, as those from a file may not."""
+        """Return the fit if its fields, read from a file, have their types."""
         if not isinstance(self.metrics, dict) or not isinstance(self.curves, dict):
             raise TypeError("metrics and curves must be objects")
         for value in self.metrics.values():
@@ -159,8 +114,8 @@ class Fit:
 
 def train(
     methods: Sequence[NetworkMethod],
-    rows: Rows,
-    others: dict[str, Rows],
+    rows: Examples,
+    others: dict[str, Examples],
     training: Training,
     *,
     value_range: tuple[float, float],
@@ -171,14 +126,14 @@ def train(
     checkpoints: Sequence[Checkpoint] = (),
     on_epoch: Callable[[int], None] | None = None,
 ) -> list[Fit]:
-    """Train one network for each method, and measure all.
+    """Train one network for each method, and evaluate all.
 
     Parameters
     ----------
     methods : sequence of M NetworkMethod
-    rows : Rows
+    rows : Examples
         To learn from; measured as "train".
-    others : dict of Rows
+    others : dict of Examples
         Measured under their names, such as "test".
     training : Training
     value_range : (float, float)
@@ -190,8 +145,8 @@ def train(
         If not all bodies are drawn and trained.
     probes : sequence of Probe
     checkpoints : sequence of M Checkpoint, optional
-        Asked at the start, and offered the state after each epoch but the last. If
-        all are of the same epoch, the training goes on from there.
+        Loaded at the start, and saved after each epoch but the last if due. If all are
+        of the same epoch, the training continues from there.
     on_epoch : callable, optional
         Called with the number of epochs done, after each but the last.
 
@@ -200,11 +155,11 @@ def train(
     list of M Fit
         In the order of the methods.
     """
-    # Equal groups stand together, so that each is a slice of the stack.
+    # Sorted by group, so that each group is a slice of the stack.
     places = sorted(range(len(methods)), key=lambda i: repr(methods[i].group))
     ordered = [methods[i] for i in places]
     with torch.no_grad():
-        stack = _Stack(
+        training_of_stack = _StackTraining(
             ordered,
             [starts[i] if starts else Start() for i in places],
             rows,
@@ -215,7 +170,9 @@ def train(
             seed,
             dtype,
         )
-        fits = stack.run([checkpoints[i] for i in places if checkpoints], on_epoch)
+        fits = training_of_stack.run(
+            [checkpoints[i] for i in places if checkpoints], on_epoch
+        )
     return [fit for _, fit in sorted(zip(places, fits, strict=True), key=_first)]
 
 
@@ -223,15 +180,15 @@ def _first(pair: tuple[int, Fit]) -> int:
     return pair[0]
 
 
-class _Stack:
+class _StackTraining:
     """A stack in training; its methods are ordered by groups."""
 
     def __init__(
         self,
         methods: Sequence[NetworkMethod],
         starts: Sequence[Start],
-        rows: Rows,
-        others: dict[str, Rows],
+        rows: Examples,
+        others: dict[str, Examples],
         training: Training,
         probes: Sequence[Probe],
         value_range: tuple[float, float],
@@ -242,9 +199,9 @@ class _Stack:
         self.training = training
         self.probes = probes
         self.seed = seed
-        self.rows = Rows(rows.x.to(dtype), rows.y)
+        self.rows = Examples(rows.x.to(dtype), rows.y)
         self.others = {
-            name: Rows(each.x.to(dtype), each.y) for name, each in others.items()
+            name: Examples(each.x.to(dtype), each.y) for name, each in others.items()
         }
         targets = Targets(
             rows.y, *value_range, seed=seed, dtype=dtype, epochs=training.epochs
@@ -260,29 +217,32 @@ class _Stack:
         lecun_uniform(
             self.network,
             [
-                (stream(seed, "body"), stream(seed, "head", method.n_outputs))
+                (
+                    generator_for(seed, "body"),
+                    generator_for(seed, "head", method.n_outputs),
+                )
                 for method in methods
             ],
         )
         if training.has_authors_head:
-            heads = [stream(seed, "authors", m.n_outputs) for m in methods]
+            heads = [generator_for(seed, "authors", m.n_outputs) for m in methods]
             authors_head(self.network, heads)
         for i, start in enumerate(starts):
             if start.body is not None:
                 self.network.weights.put_body(i, start.body)
-        # Adam does not move what has never had a gradient.
+        # Adam does not change weights whose gradient was always zero.
         self.frozen = [
             part
             for i, start in enumerate(starts)
             if start.is_frozen
             for part in self.network.gradients.body_parts(i)
         ]
-        self.optimizer = Adam(
-            self.network.weights.flat,
-            self.network.gradients.flat,
+        self.optimizer = adam_for(
+            self.network,
             learning_rate=training.learning_rate,
             epsilon=1e-7,  # Keras's, which the authors ran with
         )
+        (self.moments,) = self.optimizer.state.values()
         self.clipped = [
             (i, method.max_gradient_norm)
             for i, method in enumerate(methods)
@@ -307,8 +267,8 @@ class _Stack:
             if all(fit.diverged_at is not None for fit in self.fits):
                 break
             if epoch == self.training.epochs:
-                break  # finished: nobody may stop it now
-            # All or none, so that they can go on together.
+                break  # finished: no longer to be stopped
+            # All or none, so that they can continue together.
             if any(checkpoint.is_due() for checkpoint in checkpoints):
                 for i, checkpoint in enumerate(checkpoints):
                     checkpoint.save(*self._state_of(i, epoch))
@@ -321,9 +281,9 @@ class _Stack:
     def _train_epoch(self, epoch: int) -> None:
         training, network = self.training, self.network
         n = len(self.rows.y)
-        order = torch.randperm(n, generator=stream(self.seed, "order", epoch))
+        order = torch.randperm(n, generator=generator_for(self.seed, "order", epoch))
         x = self.rows.x.index_select(0, order)  # once, so that batches are slices
-        draws = stream(self.seed, "dropout", epoch)
+        draws = generator_for(self.seed, "dropout", epoch)
         for criterion in self.criteria:
             criterion.start_epoch(epoch, order)
         for batch in batches(n, training.batch_size):
@@ -344,7 +304,7 @@ class _Stack:
             self.optimizer.step()
 
     def _see_divergence(self, epoch: int) -> None:
-        # A weight that is not a number makes all outputs so, for any row.
+        # A weight that is NaN makes the outputs of all rows NaN.
         outputs = self.network.forward(self.rows.x[: self.training.batch_size])
         finite = [bool(each.isfinite().all()) for group in outputs for each in group]
         for fit, is_finite in zip(self.fits, finite, strict=True):
@@ -374,9 +334,9 @@ class _Stack:
                 now[f"{name} MAE"] = error[i].abs().mean().item()
                 now[f"{name} RMSE"] = error[i].square().mean().sqrt().item()
             fit.metrics = now.copy()
-            for is_curve, told in probed:
-                fit.metrics |= {k: v for k, v in told[i].items() if type(v) is float}
-                now |= told[i] if is_curve else {}
+            for is_curve, numbers in probed:
+                fit.metrics |= {k: v for k, v in numbers[i].items() if type(v) is float}
+                now |= numbers[i] if is_curve else {}
             for name, value in {"epoch": epoch, **now}.items():
                 fit.curves.setdefault(name, []).append(value)
 
@@ -394,7 +354,7 @@ class _Stack:
             totals += each.double() * outputs[0].shape[1]
         return totals / n
 
-    def _errors(self, rows: Rows) -> Tensor:  # (M, n), float64
+    def _errors(self, rows: Examples) -> Tensor:  # (M, n), float64
         """Return prediction minus target, in original units."""
         parts = []
         for batch in batches(len(rows.y), self.training.batch_size):
@@ -405,9 +365,9 @@ class _Stack:
             )
         return torch.cat(parts, dim=1) - rows.y
 
-    def _state_of(self, i: int, epoch: int) -> Kept:
+    def _state_of(self, i: int, epoch: int) -> SavedState:
         tensors = {name: each.vector_of(i) for name, each in self._vectors().items()}
-        tensors["n_steps"] = self.optimizer.state["n_steps"]
+        tensors["n_steps"] = self.moments["step"]
         fit = self.fits[i]
         so_far = {
             "metrics": fit.metrics,
@@ -417,53 +377,33 @@ class _Stack:
         return tensors, {"epoch": epoch, "fit": so_far}
 
     def _restore(self, checkpoints: Sequence[Checkpoint]) -> int:
-        """Go on from checkpoints, if there are; return the epochs that are done."""
-        found = [checkpoint.load() for checkpoint in checkpoints]
-        epoch = common_epoch(found)
+        """Continue from checkpoints, if there are any; return the epochs done."""
+        saved = [checkpoint.load() for checkpoint in checkpoints]
+        epoch = common_epoch(saved)
         if not epoch:
             return 0
         vectors = self._vectors()
-        kept = [each for each in found if each is not None]
+        states = [state for state in saved if state is not None]
         for i, (checkpoint, (tensors, notes)) in enumerate(
-            zip(checkpoints, kept, strict=True)
+            zip(checkpoints, states, strict=True)
         ):
             with restoring(checkpoint):
-                for name, each in vectors.items():
-                    check_like(name, tensors[name], each.vector_of(i))
-                    each.put(i, tensors[name])
-                n_steps = self.optimizer.state["n_steps"]
-                check_like("n_steps", tensors["n_steps"], n_steps)
-                n_steps.copy_(tensors["n_steps"])
+                for name, vector in vectors.items():
+                    check_like(name, tensors[name], vector.vector_of(i))
+                    vector.put(i, tensors[name])
+                check_like("n_steps", tensors["n_steps"], self.moments["step"])
+                self.moments["step"].copy_(tensors["n_steps"])
                 self.fits[i] = Fit(**notes["fit"]).checked()
         return epoch
 
     def _vectors(self) -> dict[str, Weights]:
-        """Return all that a training needs to go on, by models."""
-        shape, state = self.network.shape, self.optimizer.state
+        """Return all that is needed to continue the training, by models."""
+        shape = self.network.shape
         return {
             "weights": self.network.weights,
-            "mean": Weights(shape, state["mean"]),
-            "mean_square": Weights(shape, state["mean_square"]),
+            "mean": Weights(shape, self.moments["exp_avg"]),
+            "mean_square": Weights(shape, self.moments["exp_avg_sq"]),
         }
-
-
-def check_like(name: str, given: Tensor, expected: Tensor) -> None:
-    """Raise a ValueError unless a tensor has the shape and type of another."""
-    if given.shape != expected.shape or given.dtype != expected.dtype:
-        raise ValueError(
-            f"{name} must be {expected.dtype} of shape {tuple(expected.shape)}, got "
-            f"{given.dtype} of shape {tuple(given.shape)}"
-        )
-
-
-def common_epoch(found: Sequence[Kept | None]) -> int:
-    """Return the epoch that all checkpoints are of; 0 if there is no such.
-
-    A stack goes on from its checkpoints only if they are of one epoch: a process may
-    have been killed between saving one and the next.
-    """
-    epochs = {0 if each is None else int(each[1]["epoch"]) for each in found}
-    return epochs.pop() if len(epochs) == 1 else 0
 
 
 def recorded_epochs(epochs: int, n_points: int = 24) -> list[int]:
@@ -476,6 +416,6 @@ def recorded_epochs(epochs: int, n_points: int = 24) -> list[int]:
 
 
 def batches(n: int, size: int) -> Iterator[slice]:
-    """Return n rows as slices of this size, the last of what is left."""
+    """Yield slices of n rows, each of this size but the last."""
     for start in range(0, n, size):
         yield slice(start, min(start + size, n))

@@ -17,8 +17,8 @@ from torch import Tensor
 
 from histreg import losses, targets, theory
 from histreg.bins import PRESETS, Bins
-from histreg.study.engine.runs import Outcome, Workplace
-from histreg.study.engine.seeding import stream
+from histreg.study.engine.runs import Outcome, RunContext
+from histreg.study.engine.seeding import generator_for
 
 Numbers = dict[str, float]
 Target = Callable[[Tensor, Bins], Tensor]
@@ -30,44 +30,44 @@ TARGETS: dict[str, Target] = {
     "HL-Projected": targets.projected,
 }
 UNIT_BINS = Bins.uniform(-100.5, 100.5, 201)
-"""Around that of zero, with more padding than any sigma here can tell from infinity."""
+"""Centred on zero, and so wide that no sigma here feels where they end."""
 
 
-def theorems(name: str, workplace: Workplace) -> Outcome:  # noqa: ARG001
+def theorems(name: str, context: RunContext) -> Outcome:  # noqa: ARG001
     """Return the worst case of each statement, by its number in the specification."""
     return Outcome({k: v for check in CHECKS for k, v in check().items()})
 
 
 def target_sanity() -> Numbers:
     """T1: targets are distributions, and HL-Gauss has its limits and its symmetry."""
-    generator = stream(1, "T1")
-    found = _Worst()
+    generator = generator_for(1, "T1")
+    worst = _Worst()
     for k in torch.randint(2, 301, (40,), generator=generator).tolist():
         bins = Bins.uniform(-1.0, 2.0, k)
         y = _uniform((50,), bins.low, bins.high, generator)
         for target in TARGETS.values():
             p = target(y, bins)
-            found.see("T1 largest |sum p - 1|", p.sum(dim=-1) - 1)
-            found.see("T1 largest p below zero", p.clamp(max=0))
+            worst.see("T1 largest |sum p - 1|", p.sum(dim=-1) - 1)
+            worst.see("T1 largest p below zero", p.clamp(max=0))
         inside = bins.centers + 0.49 * _uniform(
             (k,), -bins.width, bins.width, generator
         )
         narrow = targets.gaussian(inside, bins, sigma=1e-6 * bins.width)
-        found.see(
+        worst.see(
             "T1 narrow HL-Gauss from HL-OneBin",
             narrow - targets.one_bin(inside, bins),
         )
         flat = targets.gaussian(y, bins, sigma=1e7 * (bins.high - bins.low))
-        found.see("T1 wide HL-Gauss from 1 / k", flat - 1 / k)
+        worst.see("T1 wide HL-Gauss from 1 / k", flat - 1 / k)
         p, mirrored = (TARGETS["HL-Gauss"](each, bins) for each in (y, 1.0 - y))
-        found.see("T1 mirrored HL-Gauss from reversed", mirrored - p.flip(-1))
-    return found.numbers
+        worst.see("T1 mirrored HL-Gauss from reversed", mirrored - p.flip(-1))
+    return worst.numbers
 
 
 def loss_identities() -> Numbers:
     """T2: the loss minus the entropy is a divergence, and its gradient is h - p."""
-    generator = stream(1, "T2")
-    found = _Worst()
+    generator = generator_for(1, "T2")
+    worst = _Worst()
     bins = Bins.uniform(0.0, 10.0, 20)
     for target in TARGETS.values():
         p = target(_uniform((50,), 0.0, 10.0, generator), bins)
@@ -76,43 +76,43 @@ def loss_identities() -> Numbers:
         loss = losses.histogram_loss(logits, p)
         log_h = logits.log_softmax(dim=-1)
         divergence = (torch.xlogy(p, p) - p * log_h).sum(dim=-1)
-        found.see("T2 loss - entropy from KL", loss - _entropy(p) - divergence)
-        found.see("T2 largest KL below zero", divergence.clamp(max=0))
+        worst.see("T2 loss - entropy from KL", loss - _entropy(p) - divergence)
+        worst.see("T2 largest KL below zero", divergence.clamp(max=0))
         # No logit is minus infinity: e to the -60 is nothing beside the others.
         best = losses.histogram_loss(p.log().clamp(min=-60), p)
-        found.see("T2 loss of h = p from the entropy", best - _entropy(p))
+        worst.see("T2 loss of h = p from the entropy", best - _entropy(p))
         h = log_h.detach().exp()
         (slope,) = torch.autograd.grad(loss.sum(), logits)
-        found.see("T2 gradient from h - p", slope - (h - p))
+        worst.see("T2 gradient from h - p", slope - (h - p))
         step = 1e-5 * torch.eye(20, dtype=p.dtype)[:, None]  # (k, 1, k)
         wide = p.expand(20, *p.shape)
         up, down = (losses.histogram_loss(logits + s, wide) for s in (step, -step))
         finite = ((up - down) / 2e-5).T  # (n, k)
-        found.see("T2 finite differences from h - p", finite - (h - p))
+        worst.see("T2 finite differences from h - p", finite - (h - p))
         hessian = torch.diag_embed(h) - h[..., :, None] * h[..., None, :]
         smallest = torch.linalg.eigvalsh(hessian)[..., 0]
-        found.see("T2 largest curvature below zero", smallest.clamp(max=0))
+        worst.see("T2 largest curvature below zero", smallest.clamp(max=0))
         one = torch.autograd.functional.hessian(
             lambda out, p=p[0]: losses.histogram_loss(out, p), logits[0].detach()
         )
-        found.see("T2 Hessian from diag(h) - h h'", one - hessian[0])
+        worst.see("T2 Hessian from diag(h) - h h'", one - hessian[0])
     middle = _grid(-0.5, 0.5, 101)
     for sigma in (1.0, 2.0, 4.0):
         entropy = _entropy(targets.gaussian(middle, UNIT_BINS, sigma=sigma))
         floor = theory.entropy_floor(sigma)
-        found.see("T2 smallest loss from its formula", entropy - floor)
-    found.see("T2 smallest loss of HL-OneBin", _entropy(targets.one_bin(middle, bins)))
+        worst.see("T2 smallest loss from its formula", entropy - floor)
+    worst.see("T2 smallest loss of HL-OneBin", _entropy(targets.one_bin(middle, bins)))
     share = _grid(0.0, 1.0, 101)  # of the way from one center to the next
     binary = torch.special.entr(share) + torch.special.entr(1 - share)
     projected = _entropy(targets.projected(bins.centers[3] + share * bins.width, bins))
-    found.see("T2 smallest loss of HL-Projected from its formula", projected - binary)
-    return found.numbers
+    worst.see("T2 smallest loss of HL-Projected from its formula", projected - binary)
+    return worst.numbers
 
 
 def gradient_bound() -> Numbers:
     """T3: Proposition 1, on random networks; and the same of the squared error."""
-    generator = stream(1, "T3")
-    found = _Worst()
+    generator = generator_for(1, "T3")
+    worst = _Worst()
     bins = Bins.uniform(0.0, 1.0, 20)
 
     def normal(*shape: int) -> Tensor:
@@ -135,14 +135,14 @@ def gradient_bound() -> Numbers:
         size = features.norm().item()
         bound = theory.gradient_bound(h, p, feature_norm=size, lipschitz=steepest)
         loss = losses.histogram_loss(logits, p)
-        found.see(
+        worst.see(
             "T3 largest gradient over the bound", norm_of(loss, [*below, head]) / bound
         )
-        found.see(
+        worst.see(
             "T3 largest bound over 2 (l + |phi|)", bound / (2 * (steepest + size))
         )
         exact = (p - h).norm() * size
-        found.see(
+        worst.see(
             "T3 gradient of the head from its formula",
             norm_of(loss, [head]) / exact - 1,
         )
@@ -150,17 +150,17 @@ def gradient_bound() -> Numbers:
         number, y = logits[0], torch.tensor(10.0 ** (i % 5), dtype=torch.float64)
         squared = losses.l2(number, y) / 2
         bound = (norm_of(number, below) + size) * (number - y).detach().abs()
-        found.see(
+        worst.see(
             "T3 largest l2 gradient over its bound",
             norm_of(squared, [*below, head]) / bound,
         )
-    return found.numbers
+    return worst.numbers
 
 
 def minimizer() -> Numbers:
     """T4: the histogram of smallest mean loss is the mean of the targets."""
-    generator = stream(1, "T4")
-    found = _Worst()
+    generator = generator_for(1, "T4")
+    worst = _Worst()
     bins = Bins.uniform(0.0, 1.0, 15)
     for target in TARGETS.values():
         p = target(_uniform((6,), 0.0, 1.0, generator), bins)
@@ -181,8 +181,8 @@ def minimizer() -> Numbers:
 
         optimizer.step(mean_loss)
         h = logits.detach().softmax(dim=-1)
-        found.see("T4 minimiser from the mean target", h - p.mean(dim=0))
-    return found.numbers
+        worst.see("T4 minimiser from the mean target", h - p.mean(dim=0))
+    return worst.numbers
 
 
 def smoothing_bias() -> Numbers:
@@ -194,7 +194,7 @@ def smoothing_bias() -> Numbers:
 
 def discretization_series() -> Numbers:
     """T6: both series are the direct sum; they are odd, and zero where they should."""
-    found = _Worst()
+    worst = _Worst()
     offset = _grid(-0.5, 0.5, 101)
     for sigma in (0.05, 0.2, 0.5, 1.0):
         direct = _gaussian_bias(offset, UNIT_BINS, sigma)
@@ -202,56 +202,56 @@ def discretization_series() -> Numbers:
             closed = theory.discretization_bias(
                 offset, sigma=sigma, width=1.0, series=series
             )
-            found.see("T6 series from the direct sum, in bins", closed - direct)
-            found.see("T6 largest |bias(d) + bias(-d)|", closed + closed.flip(-1))
-            found.see("T6 bias at the center and the borders", closed[[0, 50, 100]])
+            worst.see("T6 series from the direct sum, in bins", closed - direct)
+            worst.see("T6 largest |bias(d) + bias(-d)|", closed + closed.flip(-1))
+            worst.see("T6 bias at the center and the borders", closed[[0, 50, 100]])
     fine = _grid(-0.5, 0.5, 2001)
     for sigma in (0.5, 0.7, 1.0):
         bias = theory.discretization_bias(fine, sigma=sigma, width=1.0)
         decay = math.exp(-2 * (math.pi * sigma) ** 2)
         leading = -decay / math.pi * torch.sin(2 * math.pi * fine)
-        found.see(
+        worst.see(
             "T6 leading term, relative to the largest bias",
             (bias - leading) / bias.abs().max(),
         )
-    return found.numbers
+    return worst.numbers
 
 
 def half_width_bound() -> Numbers:
     """T7: no discretisation bias reaches w / 2, but for that of HL-OneBin."""
-    found = _Worst()
+    worst = _Worst()
     offset = _grid(-0.5, 0.5, 2001)
     for sigma in torch.logspace(-4, 1, 51, dtype=torch.float64).tolist():
         bias = theory.discretization_bias(offset, sigma=sigma, width=1.0)
-        found.see("T7 largest bias over w / 2", bias / 0.5)
+        worst.see("T7 largest bias over w / 2", bias / 0.5)
         at_border = theory.discretization_bias(0.5, sigma=sigma, width=1.0)
-        found.see("T7 bias of HL-Gauss at a border, in bins", at_border)
+        worst.see("T7 bias of HL-Gauss at a border, in bins", at_border)
     near = theory.discretization_bias(0.499, sigma=1e-4, width=1.0).abs()
-    found.see("T7 nearly tight case from w / 2, in bins", 0.5 - near)
+    worst.see("T7 nearly tight case from w / 2, in bins", 0.5 - near)
     bins = Bins.uniform(0.0, 4.0, 4)
     y = torch.tensor([2.0], dtype=torch.float64)
     one_bin = theory.label_bias(y, bins, targets.one_bin(y, bins)).abs()
     bound = theory.bias_bound(bins)
-    found.see("T7 HL-OneBin at a border from w / 2, in bins", one_bin - bound)
-    return found.numbers
+    worst.see("T7 HL-OneBin at a border from w / 2, in bins", one_bin - bound)
+    return worst.numbers
 
 
 def projected_bias() -> Numbers:
     """T8: HL-Projected keeps y between the outer centers."""
-    generator = stream(1, "T8")
-    found = _Worst()
+    generator = generator_for(1, "T8")
+    worst = _Worst()
     for k in torch.randint(2, 301, (40,), generator=generator).tolist():
         bins = Bins.uniform(-1.0, 2.0, k)
         first, last = bins.centers[0].item(), bins.centers[-1].item()
         y = _uniform((100,), first, last, generator)
         bias = theory.label_bias(y, bins, targets.projected(y, bins))
-        found.see("T8 largest bias of HL-Projected", bias)
-    return found.numbers
+        worst.see("T8 largest bias of HL-Projected", bias)
+    return worst.numbers
 
 
 def uniform_bias() -> Numbers:
     """T9: HL-Uniform is pulled to the middle, by its weight."""
-    found = _Worst()
+    worst = _Worst()
     bins = Bins.uniform(-1.0, 5.0, 24)
     y = _grid(-1.0, 5.0, 77)
     center = bins.centers[bins.index_of(y)]
@@ -259,29 +259,29 @@ def uniform_bias() -> Numbers:
         p = targets.uniform(y, bins, epsilon=epsilon)
         stated = (1 - epsilon) * center + epsilon * 2.0
         mean = y + theory.label_bias(y, bins, p)
-        found.see("T9 mean of HL-Uniform from its formula", mean - stated)
-    return found.numbers
+        worst.see("T9 mean of HL-Uniform from its formula", mean - stated)
+    return worst.numbers
 
 
 def simulated_bias() -> Numbers:
     """T10: where the biases of Figure 13 are negligible, and where they are -delta."""
-    found = _Worst()
+    worst = _Worst()
     offset = _grid(-0.5, 0.5, 1001)
     for sigma in (0.88, *_grid(0.9, 2.9, 21).tolist()):
         mean = _gaussian_bias(offset, UNIT_BINS, sigma).abs().mean()
-        found.see("T10 discretisation bias from 0.88 bins on, in bins", mean)
+        worst.see("T10 discretisation bias from 0.88 bins on, in bins", mean)
         if sigma >= 1.3:
-            found.see("T10 discretisation bias from 1.3 bins on, in bins", mean)
+            worst.see("T10 discretisation bias from 1.3 bins on, in bins", mean)
     narrow = theory.discretization_bias(0.8 * offset, sigma=math.exp(-4), width=1.0)
-    found.see("T10 bias of a narrow target from -delta, in bins", narrow + 0.8 * offset)
+    worst.see("T10 bias of a narrow target from -delta, in bins", narrow + 0.8 * offset)
     for padding in (6.0, 7.0, 8.5, 10.0, 20.5):  # in sigmas of two bins
         n = round(2 * padding)
         bins = Bins.uniform(-n - 0.5, n + 0.5, 2 * n + 1)
         mean = _gaussian_bias(offset, bins, 2.0).abs().mean()
-        found.see("T10 truncation bias from 6 sigmas on, in bins", mean)
+        worst.see("T10 truncation bias from 6 sigmas on, in bins", mean)
         if padding >= 8.5:
-            found.see("T10 truncation bias from 8.5 sigmas on, in bins", mean)
-    return found.numbers
+            worst.see("T10 truncation bias from 8.5 sigmas on, in bins", mean)
+    return worst.numbers
 
 
 def preset_biases() -> Numbers:
@@ -298,7 +298,7 @@ def preset_biases() -> Numbers:
 
 def prediction_bound() -> Numbers:
     """T12: Proposition 3 in both forms, on random pairs and on the paper's example."""
-    found = _Worst()
+    worst = _Worst()
     rng = np.random.default_rng(12)
     places = _grid(-1.0, 3.0, 8)
     for concentration in (0.05, 1.0, 20.0):
@@ -313,17 +313,17 @@ def prediction_bound() -> Numbers:
             )
             form = "shift-invariant" if shift_invariant else "the paper's"
             name = f"T12 largest squared difference over the bound, {form}"
-            found.see(name, squared / bound)
+            worst.see(name, squared / bound)
     epsilon = _grid(0.0, 1.0, 201)[1:-1]
     bound = theory.prediction_bound(-epsilon.log(), low=-1.0, high=1.0)
     squared = 4 * (1 - epsilon) ** 2
-    found.see("T12 squared difference of the example over the bound", squared / bound)
-    return found.numbers
+    worst.see("T12 squared difference of the example over the bound", squared / bound)
+    return worst.numbers
 
 
 def maximum_entropy() -> Numbers:
     """T13: q, exp(-(y - y_i)² / 2 tau) normalised, links both divergences to losses."""
-    found = _Worst()
+    worst = _Worst()
     bins = Bins.uniform(-8.0, 8.0, 40)
     nodes, weights = np.polynomial.legendre.leggauss(20)
     half = bins.width / 2
@@ -333,7 +333,7 @@ def maximum_entropy() -> Numbers:
     def integral(values: Tensor) -> Tensor:  # over each bin
         return (values * area).sum(dim=-1)
 
-    logits = 2 * torch.randn(40, generator=stream(1, "T13"), dtype=torch.float64)
+    logits = 2 * torch.randn(40, generator=generator_for(1, "T13"), dtype=torch.float64)
     log_density = (logits.log_softmax(dim=-1) - math.log(bins.width))[:, None]
     for center, tau in ((0.3, 0.25), (-0.7, 0.5), (0.0, 1.0)):
         reward = -((y - center) ** 2) / 2
@@ -342,21 +342,21 @@ def maximum_entropy() -> Numbers:
         p = targets.gaussian(
             torch.tensor(center, dtype=y.dtype), bins, sigma=math.sqrt(tau)
         )
-        found.see("T13 HL-Gauss from the normalised kernel", p - integral(log_q.exp()))
+        worst.see("T13 HL-Gauss from the normalised kernel", p - integral(log_q.exp()))
         # KL(q || h) is the histogram loss, but for what does not depend on h.
         forward = integral(log_q.exp() * (log_q - log_density)).sum()
         spread = 0.5 * math.log(2 * math.pi * math.e * tau)
         loss = losses.histogram_loss(logits, p) + math.log(bins.width) - spread
-        found.see("T13 KL(q || h) from the loss", forward - loss)
+        worst.see("T13 KL(q || h) from the loss", forward - loss)
         # Reward over tau plus entropy is -KL(h || q), but for the same.
         h = log_density.exp()
         backward = integral(h * (log_density - log_q)).sum()
         regularised = integral(h * (reward / tau - log_density)).sum()
-        found.see(
+        worst.see(
             "T13 KL(h || q) from the entropy-regularised reward",
             backward + regularised - mass.log(),
         )
-    return found.numbers
+    return worst.numbers
 
 
 CHECKS: tuple[Callable[[], Numbers], ...] = (

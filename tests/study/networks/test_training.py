@@ -1,9 +1,7 @@
 """Networks that are trained by themselves: a line through made-up points."""
 
 import math
-from dataclasses import dataclass
 from itertools import chain
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -11,35 +9,11 @@ import torch
 from torch import nn
 
 from histreg import Bins, Histogram
-from histreg.study.engine.runs import Outcome
-from histreg.study.methods import L2, Method
-from histreg.study.network_runs import (
-    NetworkRun,
-    NetworkTraining,
-    spread_scores,
-    under,
-)
-from histreg.study.tabular.trainer import CheckpointError
-from tests.study.made_up import Alone, Memory
+from histreg.study.engine.checkpoints import CheckpointError
+from histreg.study.networks.training import NetworkTraining, spread_scores, under
+from tests.study.made_up import Memory
 
 N = 10
-
-
-@dataclass(frozen=True)
-class LineRun(NetworkRun):
-    kind: ClassVar[str] = "line"
-    numbers: ClassVar[tuple[str, ...]] = ("n_points", "epochs", "learning_rate")
-
-    method: Method
-    seed: int
-    epochs: int = 2
-    n_points: int = N
-    learning_rate: float = 0.1
-
-    folder = label = stack = expected_s = None
-
-    def trained(self, workplace, checkpoint):  # noqa: ARG002
-        return Outcome({"seed": self.seed, "kept": float(checkpoint is not None)})
 
 
 class LineTraining(NetworkTraining):
@@ -63,13 +37,13 @@ class LineTraining(NetworkTraining):
         error = self.network(self.x[index])[:, 0, 0, 0] - self.y[index]
         return error.square().mean()
 
-    def note(self, loss):
+    def record_loss(self, loss):
         self.losses.append(loss)
 
-    def notes(self):
+    def extra_state(self):
         return {"more.x": self.x[0]}, {"losses": self.losses}
 
-    def take(self, tensors, notes):
+    def restore_extra_state(self, tensors, notes):
         assert torch.equal(under("more", tensors)["x"], self.x[0])
         self.losses = notes["losses"]
 
@@ -165,26 +139,6 @@ def test_scores_of_a_histogram_are_its_crps_and_whether_intervals_hold_y():
     # Of a uniform on [0, 1]: the integral of (F - 1)^2 from y on and of F^2 before it.
     expected = [1 / 12, (0.93**3 + 0.07**3) / 3, 1 / 3 + 0.5]
     assert found["CRPS"].tolist() == pytest.approx(expected)
-
-
-def test_each_run_is_trained_with_its_own_checkpoint():
-    runs = [LineRun(L2(), seed) for seed in (3, 5)]
-    outcomes = LineRun.compute(runs, Alone())
-    assert [each.metrics for each in outcomes] == [
-        {"seed": 3, "kept": 0},
-        {"seed": 5, "kept": 0},
-    ]
-    place = Alone()
-    place.checkpoints = [Memory(), Memory()]
-    assert all(each.metrics["kept"] for each in LineRun.compute(runs, place))
-
-
-def test_what_differs_from_the_protocol_is_told_in_words():
-    assert LineRun(L2(), 1).changed_numbers == []
-    run = LineRun(L2(), 1, n_points=20_000, learning_rate=3e-5).for_epochs(3)
-    told = ["points 20,000", "epochs 3", "learning rate 3e-05"]
-    assert run.changed_numbers == told
-    assert LineRun.from_json(run.to_json()) == run
 
 
 MISFITS = {

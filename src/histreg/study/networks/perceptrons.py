@@ -1,9 +1,8 @@
 """Perceptrons: M networks of one shape, as one, with the backward pass by hand.
 
 The first layer is one wide product ``x @ (d, M h)``; the others are batched. All
-weights lie in one vector, so that one fused step of Adam serves them, and all results
-go into buffers that are kept: autograd takes 1.3 to 2 times as long on these small
-networks.
+weights lie in one vector, which one fused step of Adam updates, and all results go into
+buffers that are reused: autograd takes 1.3 to 2 times as long on these small networks.
 
 A network's numbers are the same to the bit whatever the other networks of its stack,
 if its layers are 8 wide or a multiple of it, so that a record can be computed again
@@ -132,7 +131,7 @@ def _fill(parts: Sequence[Tensor], vector: Tensor) -> None:
 
 
 class _Buffers:
-    """Where the results of a batch of some size go."""
+    """Buffers for the results of a batch of some size."""
 
     def __init__(self, shape: Shape, n: int, like: Tensor) -> None:
         m, width = shape.n_models, shape.hidden[0]
@@ -195,7 +194,7 @@ class Perceptrons:
         return buffers.outputs
 
     def output_slopes(self, x: Tensor) -> list[Tensor]:
-        """Return where the derivatives in the outputs for x go, before `backward`."""
+        """Return the buffers for the derivatives in the outputs, before `backward`."""
         return self._buffers_for(x).output_slopes
 
     def backward(self, x: Tensor) -> None:
@@ -236,13 +235,13 @@ class Perceptrons:
         """Scale the gradient of the i-th model down to this norm, all layers as one."""
         parts = self.gradients._parts_of(i)
         norm = torch.stack([part.contiguous().norm() for part in parts]).norm()
-        # Not clamped from below: a gradient that is not finite stays so, and is seen.
+        # Not clamped from below: a gradient that is not finite stays so and is seen.
         scale = (largest / norm).clamp(max=1.0)
         for part in parts:
             part.mul_(scale)
 
     def _through(self, upstream: Tensor, activation: Tensor, out: Tensor) -> None:
-        """Write the derivative below a leaky ReLU, told by its result."""
+        """Write the derivative below a leaky ReLU, given its output."""
         torch.ops.aten.leaky_relu_backward.grad_input(
             upstream, activation, self.shape.slope, True, grad_input=out
         )
@@ -264,6 +263,24 @@ def _layer_gradient(
     weight, bias = gradient
     torch.bmm(below.transpose(1, 2), slope, out=weight)
     torch.sum(slope, dim=1, keepdim=True, out=bias)
+
+
+def adam_for(
+    network: Perceptrons, *, learning_rate: float, epsilon: float
+) -> torch.optim.Adam:
+    """Return an optimizer of all weights of a network, which are one vector.
+
+    Its state exists before the first step, so that a checkpoint can be restored.
+    """
+    weights = torch.nn.Parameter(network.weights.flat)
+    weights.grad = network.gradients.flat
+    optimizer = torch.optim.Adam([weights], lr=learning_rate, eps=epsilon, fused=True)
+    optimizer.state[weights] = {
+        "step": torch.zeros(()),
+        "exp_avg": torch.zeros_like(network.weights.flat),
+        "exp_avg_sq": torch.zeros_like(network.weights.flat),
+    }
+    return optimizer
 
 
 def lecun_uniform(

@@ -6,11 +6,12 @@ import pytest
 import torch
 from torch import nn
 
-from histreg.study.tabular.perceptrons import (
+from histreg.study.networks.perceptrons import (
     ALIGNMENT,
     Perceptrons,
     Shape,
     Weights,
+    adam_for,
     authors_head,
     lecun_uniform,
     torch_default,
@@ -136,12 +137,12 @@ def test_lecun_uniform_has_variance_one_over_inputs_and_no_bias(generator):
 
 
 def test_models_that_share_a_stream_start_alike_but_for_their_heads():
-    def stream():
+    def generator_for():
         return torch.Generator().manual_seed(3)
 
     network = Perceptrons(Shape(3, (4, 4), ((2, 5), (1, 2))))
     heads = [torch.Generator().manual_seed(i) for i in range(3)]
-    lecun_uniform(network, [(stream(), head) for head in heads])
+    lecun_uniform(network, [(generator_for(), head) for head in heads])
     one, two, other = (network.weights.of_model(i) for i in range(3))
     for layer in range(2):
         assert torch.equal(one[layer][0], two[layer][0])
@@ -170,3 +171,47 @@ def test_the_authors_head_has_biases_of_their_own_fan_in():
     assert bias_100.std().item() == pytest.approx(0.1, rel=0.35)
     assert weight_100.std().item() == pytest.approx(1 / math.sqrt(50), rel=0.05)
     assert bool((network.weights.first[0] == 7.0).all())  # bodies are left
+
+
+# --- The optimizer
+
+SMALL = Shape(3, (4, 4), ((2, 5),))
+
+
+@pytest.mark.parametrize("epsilon", [1e-7, 1e-8])
+def test_steps_are_those_of_adam_without_its_fused_kernel(generator, dtype, epsilon):
+    network = Perceptrons(SMALL, dtype)
+    torch_default(network, [generator] * 2)
+    expected = nn.Parameter(network.weights.flat.clone())
+    plain = torch.optim.Adam([expected], lr=0.1, eps=epsilon, fused=False)
+    fused = adam_for(network, learning_rate=0.1, epsilon=epsilon)
+    for _ in range(20):
+        network.gradients.flat.normal_(generator=generator)
+        network.gradients.flat[:5] = 0  # units that are switched off
+        expected.grad = network.gradients.flat.clone()
+        plain.step()
+        fused.step()
+    torch.testing.assert_close(network.weights.flat, expected.detach())
+
+
+def test_an_optimizer_continues_from_a_state_that_is_put_back(generator):
+    gradients = torch.randn(2, Weights(SMALL).flat.numel(), generator=generator)
+
+    def optimizer_of(network):
+        return adam_for(network, learning_rate=0.1, epsilon=1e-8)
+
+    def step(network, optimizer, gradient):
+        network.gradients.flat.copy_(gradient)
+        optimizer.step()
+
+    whole, second = Perceptrons(SMALL), Perceptrons(SMALL)
+    optimizer = optimizer_of(whole)
+    step(whole, optimizer, gradients[0])
+    second.weights.flat.copy_(whole.weights.flat)
+    resumed = optimizer_of(second)
+    (saved,), (state,) = optimizer.state.values(), resumed.state.values()
+    for name, value in saved.items():
+        state[name].copy_(value)
+    step(whole, optimizer, gradients[1])
+    step(second, resumed, gradients[1])
+    assert torch.equal(whole.weights.flat, second.weights.flat)

@@ -1,80 +1,35 @@
-"""Network runs: one network, trained by itself, that can go on from any batch."""
+"""Training of one network by itself, which can continue after any batch."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
-from typing import Any, ClassVar, Protocol, Self
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
 from histreg import metrics
 from histreg.distribution import Histogram
-from histreg.study.engine.runs import Outcome, Run, Workplace, check_parts
-from histreg.study.engine.seeding import stream
-from histreg.study.methods import method_of
-from histreg.study.tabular.trainer import Checkpoint, check_like, restoring
+from histreg.study.engine.checkpoints import Checkpoint, check_like, restoring
+from histreg.study.engine.runs import check_parts
+from histreg.study.engine.seeding import generator_for
 
 COVERAGES = (0.8, 0.9)
 
 
-class NetworkRun(Run):
-    """A network of its own, a method, a seed and a number of epochs."""
-
-    numbers: ClassVar[tuple[str, ...]]
-    """The fields that are numbers of the protocol, in the order they are told."""
-
-    @classmethod
-    def from_json(cls, description: Mapping[str, Any]) -> Self:
-        """Return the run that `to_json` described."""
-        known = {k: v for k, v in description.items() if k != "kind"}
-        known["method"] = method_of(known["method"])
-        return cls(**known)
-
-    def for_epochs(self, epochs: int) -> Self:
-        """Return the same with another number of epochs, at most."""
-        return replace(self, epochs=epochs)  # type: ignore[type-var]
-
-    @property
-    def changed_numbers(self) -> list[str]:
-        """Those that differ from the protocol, in words."""
-        usual = {each.name: each.default for each in fields(self)}  # type: ignore[arg-type]
-        now = {name: getattr(self, name) for name in self.numbers}
-        return [
-            f"{name.removeprefix('n_').replace('_', ' ')} {_shown(value)}"
-            for name, value in now.items()
-            if value != usual[name]
-        ]
-
-    @abstractmethod
-    def trained(self, workplace: Workplace, checkpoint: Checkpoint | None) -> Outcome:
-        """Train and judge the network."""
-
-    @classmethod
-    def compute(cls, runs: Sequence[NetworkRun], workplace: Workplace) -> list[Outcome]:
-        """Train and judge each."""
-        kept: Sequence[Checkpoint | None] = workplace.checkpoints
-        kept = kept or [None] * len(runs)
-        return [
-            run.trained(workplace, checkpoint)
-            for run, checkpoint in zip(runs, kept, strict=True)
-        ]
-
-
-class Rows(Protocol):
-    """What a network can be asked about."""
+class HasInputs(Protocol):
+    """Samples whose inputs are computed when they are needed."""
 
     def __len__(self) -> int: ...
 
     def inputs(self, index: slice, /) -> Tensor:
-        """Return the inputs of some."""
+        """Return the inputs of some samples."""
 
 
 class NetworkTraining(ABC):
-    """A network in training; where it is can be kept after any batch.
+    """A network in training, whose state can be saved after any batch.
 
     Parameters
     ----------
@@ -105,31 +60,35 @@ class NetworkTraining(ABC):
         """Return the mean loss of some rows."""
 
     @abstractmethod
-    def note(self, loss: float) -> None:
-        """Take down the loss of a batch."""
+    def record_loss(self, loss: float) -> None:
+        """Record the loss of a batch."""
 
     @abstractmethod
-    def notes(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """Return what else is needed to go on: tensors, and what JSON can hold."""
+    def extra_state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """Return what else is needed to continue: tensors, and JSON values."""
 
     @abstractmethod
-    def take(self, tensors: dict[str, Tensor], notes: dict[str, Any]) -> None:
-        """Go on from what `notes` told."""
+    def restore_extra_state(
+        self, tensors: dict[str, Tensor], notes: dict[str, Any]
+    ) -> None:
+        """Continue from what `extra_state` returned."""
 
     def train_epoch(self, n: int, report: Callable[[float], None]) -> bool:
         """Train the rest of an epoch over n rows; return whether all losses are finite.
 
-        After each batch ``report`` is told how many epochs are done; what it raises
-        ends the training, which then is in the checkpoint, if that was due.
+        After each batch ``report`` is called with the number of epochs done. If it
+        raises, the training ends; its state is in the checkpoint, if that was due.
         """
-        order = torch.randperm(n, generator=stream(self.seed, "order", self.epoch + 1))
+        order = torch.randperm(
+            n, generator=generator_for(self.seed, "order", self.epoch + 1)
+        )
         batches = order.split(self.batch_size)
         self.network.train()
         for index in batches[self.batch :]:
             loss = self.step(index)
             if not math.isfinite(loss):
                 return False
-            self.note(loss)
+            self.record_loss(loss)
             self.batch += 1
             self.save_if_due()
             report(self.epoch + self.batch / len(batches))
@@ -145,33 +104,35 @@ class NetworkTraining(ABC):
         return loss.item()
 
     @torch.no_grad()
-    def outputs(self, rows: Rows, at_once: int) -> Iterator[tuple[slice, Tensor]]:
-        """Yield what the network makes of rows, so many at a time."""
+    def outputs(
+        self, samples: HasInputs, at_once: int
+    ) -> Iterator[tuple[slice, Tensor]]:
+        """Yield the outputs of the network, for ``at_once`` samples at a time."""
         self.network.eval()
-        for start in range(0, len(rows), at_once):
-            some = slice(start, min(start + at_once, len(rows)))
-            yield some, self.network(rows.inputs(some))
+        for start in range(0, len(samples), at_once):
+            some = slice(start, min(start + at_once, len(samples)))
+            yield some, self.network(samples.inputs(some))
 
     def save_if_due(self) -> None:
-        """Keep all that is needed to go on, if it is time."""
+        """Save all that is needed to continue, if it is time."""
         if self.checkpoint is None or not self.checkpoint.is_due():
             return
-        more, notes = self.notes()
+        more, notes = self.extra_state()
         tensors = {f"now.{k}": v for k, v in self.network.state_dict().items()} | more
         for i, state in self.optimizer.state_dict()["state"].items():
             tensors |= {f"adam.{i}.{k}": v for k, v in state.items()}
-        # The epoch that it is in, so that it is told from none.
+        # The current epoch, counted from 1: 0 means that there is no checkpoint.
         where = {"epoch": self.epoch + 1, "batch": self.batch}
         self.checkpoint.save(
             {k: v.contiguous() for k, v in tensors.items()}, {**where, **notes}
         )
 
     def restore(self, epochs: int) -> None:
-        """Go on from the checkpoint, if there is one, of a training of these epochs."""
-        found = None if self.checkpoint is None else self.checkpoint.load()
-        if self.checkpoint is not None and found is not None:
+        """Continue from the checkpoint of a training of ``epochs``, if there is one."""
+        saved = None if self.checkpoint is None else self.checkpoint.load()
+        if self.checkpoint is not None and saved is not None:
             with restoring(self.checkpoint):
-                self._restore(*found, epochs)
+                self._restore(*saved, epochs)
 
     def _restore(
         self, tensors: dict[str, Tensor], notes: dict[str, Any], epochs: int
@@ -201,23 +162,19 @@ class NetworkTraining(ABC):
         state = self.optimizer.state_dict()
         self.optimizer.load_state_dict({**state, "state": by_weight})
         self.epoch, self.batch = notes["epoch"] - 1, notes["batch"]
-        self.take(tensors, notes)
+        self.restore_extra_state(tensors, notes)
 
 
 def under(folder: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return the tensors whose names begin with a word, without it."""
+    """Return the tensors whose names start with a prefix, without the prefix."""
     start = f"{folder}."
     return {k.removeprefix(start): v for k, v in tensors.items() if k.startswith(start)}
 
 
 def spread_scores(spread: Histogram, y: Tensor) -> dict[str, Tensor]:
-    """Return the CRPS of each histogram, and whether its intervals hold y."""
-    found = {"CRPS": metrics.crps(spread, y)}
+    """Return the CRPS of each histogram, and whether its intervals contain y."""
+    scores = {"CRPS": metrics.crps(spread, y)}
     for level in COVERAGES:
         low, high = spread.interval(level)
-        found[f"coverage {level:g}"] = ((low <= y) & (y <= high)).double()
-    return found
-
-
-def _shown(value: float) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:g}"
+        scores[f"coverage {level:g}"] = ((low <= y) & (y <= high)).double()
+    return scores

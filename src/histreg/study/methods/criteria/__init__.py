@@ -1,0 +1,1 @@
+"""Criteria: the losses of stacks of networks, with gradients in closed form."""

@@ -1,0 +1,70 @@
+"""Criteria of other losses on a softmax over bins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from histreg import losses
+from histreg.study.methods.criteria.criterion import Criterion, Targets
+from histreg.study.methods.criteria.histograms import CrossEntropies
+from histreg.study.methods.histograms import mean_of
+from histreg.study.methods.softmax import OnSoftmax
+
+
+class ThroughSoftmax(Criterion):
+    """Losses of M equal methods with gradients through the softmax in closed form."""
+
+    def __init__(self, methods: Sequence[OnSoftmax], targets: Targets) -> None:
+        self.method = methods[0]
+        self.n_outputs = self.method.n_bins
+        self.bins = self.method.bins(0.0, 1.0)
+        self.centers = self.bins.centers.to(targets.dtype)
+        self.targets = targets
+        self.scaled = self.ordered = targets.scaled
+
+    def start_epoch(self, epoch: int, order: Tensor) -> None:  # noqa: ARG002
+        """Put the targets in order."""
+        self.ordered = self.scaled[order]
+
+    def gradient(self, outputs: Tensor, batch: slice, out: Tensor) -> None:
+        """Write the gradient through the softmax."""
+        torch.softmax(outputs, dim=-1, out=out)
+        y = self.ordered[batch].unsqueeze(-1)
+        _through_softmax(self.method.slope(out, y, self.centers), out)
+
+    def loss(self, outputs: Tensor, batch: slice) -> Tensor:
+        """Return mean losses."""
+        y = self.ordered[batch].expand(outputs.shape[:-1])
+        return self.method.loss(outputs, y).mean(dim=1)
+
+    def predict(self, outputs: Tensor) -> Tensor:
+        """Return the means of the histograms in original units."""
+        low, high = self.targets.low, self.targets.high
+        scaled = mean_of(outputs.double().softmax(dim=-1), self.bins)
+        return low + scaled * (high - low)
+
+
+class BrierScores(CrossEntropies):
+    """The squared distances of M networks to their targets."""
+
+    def gradient(self, outputs: Tensor, batch: slice, out: Tensor) -> None:
+        """Write the gradient through the softmax."""
+        torch.softmax(outputs, dim=-1, out=out)
+        _through_softmax((out - self.tables.of(batch)).mul_(2), out)
+
+    def loss(self, outputs: Tensor, batch: slice) -> Tensor:
+        """Return mean squared distances."""
+        return losses.brier(outputs, self.tables.of(batch)).mean(dim=1)
+
+    def floor(self, batch: slice) -> Tensor:  # noqa: ARG002
+        """Return 0."""
+        return torch.zeros(())
+
+
+def _through_softmax(slope: Tensor, probs: Tensor) -> None:
+    """Overwrite probs h by h (s - <h, s>), the mean over a batch, with s the slope."""
+    centred = slope - (probs * slope).sum(dim=-1, keepdim=True)
+    probs.mul_(centred).div_(probs.shape[1])

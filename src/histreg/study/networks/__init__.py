@@ -1,0 +1,1 @@
+"""Networks that several kinds of experiments train: alone, or many of one shape."""
