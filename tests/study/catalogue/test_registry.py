@@ -6,10 +6,7 @@ import pytest
 
 from histreg.report import experiment_figures, experiment_tables
 from histreg.study.analysis.statistics import CHOICES
-from histreg.study.catalogue import (
-    EXPERIMENTS,
-    experiment,
-)
+from histreg.study.catalogue import EXPERIMENTS, FAMILIES, experiment
 
 ALL = {run.key: run for each in EXPERIMENTS.values() for run in each.runs}
 
@@ -26,6 +23,10 @@ def test_json_brings_every_run_back_with_its_key(each):
 @pytest.mark.parametrize("each", EXPERIMENTS.values(), ids=lambda each: each.name)
 def test_an_experiment_has_no_run_twice(each):
     assert len(set(each.runs)) == len(each.runs)
+
+
+def test_no_experiment_of_a_family_takes_the_name_of_another():
+    assert len(EXPERIMENTS) == sum(len(family.EXPERIMENTS) for family in FAMILIES)
 
 
 def test_different_runs_have_different_keys():
