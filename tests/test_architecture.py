@@ -26,7 +26,7 @@ LAYERS = [
     {"bins"},
     {"spacings", "tails"},
     {"_checks", "_files"},
-    {"errors"},
+    {"_names", "errors"},
 ]
 PARTS = [path for path in SOURCE.rglob("*.py") if path.name != "__init__.py"]
 PACKAGES = {path.parent.name for path in SOURCE.glob("*/__init__.py")}

@@ -6,11 +6,12 @@ import difflib
 import math
 from collections.abc import Collection, Sequence
 from numbers import Real
-
-import torch
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from histreg.errors import InputError
+
+if TYPE_CHECKING:  # functions that look at tensors import it, the others do without
+    from torch import Tensor
 
 
 def check_choice(name: str, value: object, choices: Collection[str]) -> None:
@@ -62,7 +63,9 @@ def check_count(name: str, value: int, *, at_least: int) -> None:
 
 def check_tensor(name: str, value: object) -> None:
     """Raise unless ``value`` is a Tensor."""
-    if not isinstance(value, Tensor):
+    import torch
+
+    if not isinstance(value, torch.Tensor):
         raise TypeError(
             f"{name} must be a Tensor, got {type(value).__name__}; "
             f"torch.as_tensor({name}) makes one"
@@ -71,6 +74,8 @@ def check_tensor(name: str, value: object) -> None:
 
 def check_bool(name: str, tensor: Tensor) -> None:
     """Raise unless a Tensor holds True and False, not numbers that stand for them."""
+    import torch
+
     if tensor.dtype != torch.bool:
         raise TypeError(f"{name} must hold bool, got {tensor.dtype}")
 
@@ -89,6 +94,8 @@ def check_shape(
 
 def has_values(tensor: Tensor) -> bool:
     """Whether there are values to look at: not while compiling or under vmap."""
+    import torch
+
     return (
         not torch.compiler.is_compiling()
         and tensor.device.type != "meta"
@@ -106,6 +113,8 @@ def is_free_to_read(tensor: Tensor) -> bool:
 
 def check_finite(name: str, tensor: Tensor) -> None:
     """Raise if a value is NaN or infinite, where that can be seen for free."""
+    import torch
+
     if not is_free_to_read(tensor):
         return
     bad = ~torch.isfinite(tensor)

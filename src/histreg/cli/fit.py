@@ -33,8 +33,9 @@ from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from histreg import spacings, theory
+from histreg import theory
 from histreg._checks import check_choice, check_count, check_fraction
+from histreg._names import LOSSES, MODEL_JSON, SPACINGS, TAILS
 from histreg.cli import tables
 from histreg.cli.cells import DECIMALS, Spelling
 from histreg.cli.errors import needing, refusing
@@ -54,11 +55,8 @@ from histreg.tabular.evaluation import (
     scores_of_point,
     shown_number,
 )
-from histreg.tabular.model_files import DESCRIPTION
-from histreg.tabular.objectives import LOSSES
 from histreg.tabular.regressor import HistogramRegressor
 from histreg.tabular.training import Epoch
-from histreg.tails import KINDS
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -184,10 +182,10 @@ def fit(
     estimators: Annotated[int, typer.Option(help="Networks in the ensemble.")] = 1,
     bins: Annotated[int, typer.Option(help="Number of bins.")] = 100,
     spacing: Annotated[
-        str, typer.Option(help=f"How bins lie: one of {', '.join(spacings.NAMES)}.")
+        str, typer.Option(help=f"How bins lie: one of {', '.join(SPACINGS)}.")
     ] = "auto",
     tails: Annotated[
-        str, typer.Option(help=f"What lies beyond them: one of {', '.join(KINDS)}.")
+        str, typer.Option(help=f"What lies beyond them: one of {', '.join(TAILS)}.")
     ] = "clip",
     epochs: Annotated[int, typer.Option(help="Epochs at most.")] = 200,
     loss: Annotated[str, typer.Option(help=f"One of {', '.join(LOSSES)}.")] = (
@@ -214,7 +212,7 @@ def fit(
         out,
         overwrite=overwrite,
         content="a model",
-        is_there=lambda folder: (folder / DESCRIPTION).exists(),
+        is_there=lambda folder: (folder / MODEL_JSON).exists(),
     )
     if save_holdout is not None:
         tables.check_writable(save_holdout)
@@ -223,8 +221,8 @@ def fit(
             raise InputError(
                 f"--save-holdout must be another path than --out, got {save_holdout}"
             )
-    check_choice("--spacing", spacing, spacings.NAMES)
-    check_choice("--tails", tails, KINDS)
+    check_choice("--spacing", spacing, SPACINGS)
+    check_choice("--tails", tails, TAILS)
     check_choice("--loss", loss, LOSSES)
     check_count("--epochs", epochs, at_least=1)
     check_count("--estimators", estimators, at_least=1)
@@ -742,7 +740,7 @@ def _read_for(
 
 def _files_of(model: Path) -> list[Path]:
     """Return the files that a model is read from, if they are there."""
-    return [model / DESCRIPTION, *model.glob("*.safetensors")]
+    return [model / MODEL_JSON, *model.glob("*.safetensors")]
 
 
 def _target_of(model: HistogramRegressor) -> str:

@@ -26,7 +26,6 @@ from sklearn.utils.validation import (
 )
 from torch import Tensor, nn
 
-from histreg import spacings
 from histreg._checks import (
     check_choice,
     check_count,
@@ -35,6 +34,7 @@ from histreg._checks import (
     check_real,
     check_weight,
 )
+from histreg._names import INTERVALS, LOSSES, MODEL_JSON, ON_NUMBERS, SPACINGS
 from histreg.bins import (
     SMALLEST_SPREAD,
     Bins,
@@ -45,7 +45,7 @@ from histreg.bins import (
 )
 from histreg.distribution import Histogram
 from histreg.errors import InputError
-from histreg.tabular import conformal, model_files, model_schema, training_state
+from histreg.tabular import model_files, model_schema, training_state
 from histreg.tabular.columns import (
     TEMPORAL,
     LabelCodes,
@@ -64,9 +64,7 @@ from histreg.tabular.networks import (
 )
 from histreg.tabular.objectives import (
     LEAST_RELATIVE_SPREAD,
-    LOSSES,
     ON_BOUNDS,
-    ON_NUMBERS,
     TARGETS,
     NamedTarget,
     Objective,
@@ -616,7 +614,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             that takes it; before, they are those of the predicted distribution.
         """
         check_fraction("coverage", coverage)
-        check_choice("method", method, conformal.METHODS)
+        check_choice("method", method, INTERVALS)
         table = self._table(X)
         ends = self._shaped(self.model_.interval(table, coverage, method))
         return ends[..., 0], ends[..., 1]
@@ -741,7 +739,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             Where to predict, see the class.
         """
         cls(device=device)._device()
-        description = Path(path) / model_files.DESCRIPTION
+        description = Path(path) / MODEL_JSON
         described, tensors = model_files.load(Path(path))
         with model_files.errors_prefixed(f"{description} is damaged"):
             model_schema.check_description(described)
@@ -828,7 +826,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         if not callable(self.target):
             check_choice("target", self.target, TARGETS)
         if isinstance(self.bins, str):
-            check_choice("bins", self.bins, spacings.NAMES)
+            check_choice("bins", self.bins, SPACINGS)
         elif self.bins is None or isinstance(self.bins, (int, float)):
             raise TypeError(
                 "bins must be a name such as 'auto', or Bins (their number is n_bins), "
@@ -1196,7 +1194,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             n_layers, n_labels = len(_sizes(self.hidden_layer_sizes)), len(labels)
             if n_layers + n_labels > n_saved:
                 raise InputError(
-                    f"{model_files.DESCRIPTION} describes {n_layers} hidden layers and "
+                    f"{MODEL_JSON} describes {n_layers} hidden layers and "
                     f"{n_labels} columns of labels, got only {n_saved} tensors"
                 )
         elif n_saved != (n_own := n_models * len(self.backbone.state_dict())):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from histreg import spacings
+from histreg._names import SPACINGS
 from histreg.distribution import Histogram
 from histreg.errors import InputError
 from histreg.study.datasets.source import Floats
@@ -240,7 +240,7 @@ OTHERS: dict[str, Predictor] = {
 }
 """What is done without histograms."""
 PREDICTORS: dict[str, Predictor] = {
-    **{f"{name} bins": histogram(bins=name) for name in spacings.NAMES},
+    **{f"{name} bins": histogram(bins=name) for name in SPACINGS},
     "auto bins and tails": histogram(bins="auto", tails="gpd"),
     # About CatBoost's time on most tables. Four of half the width were better than two
     # of the whole on rows to develop on.
