@@ -101,7 +101,7 @@ def test_only_these_know_scikit_learn():
         "predictors",
         "runs",
     }  # where functions are called
-    assert knowing == {"regressor", "fit"} | in_study
+    assert knowing == {"regressor", "baselines"} | in_study
 
 
 def test_an_unknown_name_is_refused_as_python_does():

@@ -1,5 +1,5 @@
 """The command line: parses, calls, prints."""
 
-from histreg.cli.fit import app, run
+from histreg.cli.app import app, run
 
 __all__ = ["app", "run"]

@@ -1,5 +1,5 @@
 """The commands of the study."""
 
-from histreg.cli.study.run import app
+from histreg.cli.study.app import app
 
 __all__ = ["app"]
