@@ -8,6 +8,9 @@ import pytest
 
 from tests.cli.running import QUICK, histreg, houses, invoke
 
+FIT = ["fit", "-t", "price", "-o", "fitted"]
+SAVE_HOLDOUT = [*QUICK, "--save-holdout"]
+
 
 @pytest.mark.parametrize("command", ["fit", "predict", "inspect", "report"])
 def test_every_command_helps_with_an_example(command):
@@ -31,50 +34,10 @@ def test_a_refusal_reaches_the_shell(tmp_path):
 @pytest.mark.parametrize(
     "arguments",
     [
-        [
-            "fit",
-            "mine.csv",
-            "-t",
-            "price",
-            "-o",
-            "m",
-            *QUICK,
-            "--save-holdout",
-            "mine.csv",
-        ],
-        [
-            "fit",
-            "mine.csv",
-            "-t",
-            "price",
-            "-o",
-            "m",
-            *QUICK,
-            "--save-holdout",
-            "link.csv",
-        ],
-        [
-            "fit",
-            "link.csv",
-            "-t",
-            "price",
-            "-o",
-            "m",
-            *QUICK,
-            "--save-holdout",
-            "mine.csv",
-        ],
-        [
-            "fit",
-            "mine.csv",
-            "-t",
-            "price",
-            "-o",
-            "m",
-            *QUICK,
-            "--save-holdout",
-            "hard.csv",
-        ],
+        [*FIT, "mine.csv", *SAVE_HOLDOUT, "mine.csv"],
+        [*FIT, "mine.csv", *SAVE_HOLDOUT, "link.csv"],
+        [*FIT, "link.csv", *SAVE_HOLDOUT, "mine.csv"],
+        [*FIT, "mine.csv", *SAVE_HOLDOUT, "hard.csv"],
         ["predict", "../model", "mine.csv", "--out", "mine.csv"],
         ["predict", "../model", "mine.csv", "--out", "../inputs/mine.csv"],
         ["predict", "../model", "mine.csv", "--out", "weights.csv"],
@@ -104,16 +67,13 @@ def test_no_command_writes_over_what_it_reads(place, monkeypatch, arguments, ove
     result = invoke(*arguments, *overwrite)
     assert result.exit_code == 2
     assert "must not be a file that this command reads, got" in result.stderr
-    assert contents() == before and not Path("m").exists()
+    assert contents() == before and not Path("fitted").exists()
 
 
 @pytest.mark.parametrize(
     ("out", "arguments"),
     [
-        (
-            "h.csv",
-            ["fit", "houses.csv", "-t", "price", "-o", "h", *QUICK, "--save-holdout"],
-        ),
+        ("h.csv", [*FIT, "houses.csv", *SAVE_HOLDOUT]),
         ("p2.csv", ["predict", "model", "test.csv", "--out"]),
         ("r3.html", ["report", "model", "test.csv", "--out"]),
     ],

@@ -163,11 +163,11 @@ def _print_plan(
         )
     console.print(table)
     total = pace * sum(map(runner.expected_s, stacks)) / n_jobs
-    basis = "the existing records" if known else "a machine with two cores"
+    basis = "the existing records" if known else "times on two cores"
     n_runs = counted(sum(map(len, stacks)), "run")
     workers = counted(n_jobs, "process", "processes")
     console.print(
-        f"{n_runs} to compute, about {duration(total)} with {workers}, judging by "
+        f"{n_runs} to compute, about {duration(total)} with {workers}, estimated from "
         f"{basis}"
     )
 
