@@ -1,4 +1,4 @@
-"""The command without its extra."""
+"""The command, with and without the libraries of its extra."""
 
 import subprocess
 import sys
@@ -29,7 +29,7 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch):
     assert "pip install 'histreg[cli]'" in str(stop.value)
 
 
-def test_the_version_is_told_without_the_libraries():
+def test_the_version_is_printed_without_the_libraries():
     code = """
 import sys
 from histreg.__main__ import main
@@ -50,20 +50,44 @@ def test_the_option_is_in_the_help_and_works_with_other_words():
     assert "--version" in CliRunner().invoke(app, ["--help"]).stdout
 
 
-def test_ctrl_c_while_libraries_load_shows_no_traceback():
-    code = """
+@pytest.mark.parametrize(
+    ("library", "arguments", "sentence"),
+    [
+        ("typer", [], ""),
+        ("pandas", ["inspect", "m"], "histreg: stopped, nothing was written\n"),
+    ],
+)
+def test_ctrl_c_while_libraries_load_shows_no_traceback(library, arguments, sentence):
+    code = f"""
 import sys
 from histreg.__main__ import main
 
 class Pressed:
     def find_spec(self, name, *_):
-        if name == "pandas":
+        if name == "{library}":
             raise KeyboardInterrupt
 
 sys.meta_path.insert(0, Pressed())
 main()
 """
     result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True
     )
-    assert (result.returncode, result.stderr) == (130, "")
+    assert (result.returncode, result.stderr) == (130, sentence)
+
+
+def test_a_missing_library_of_a_command_is_named_with_its_extra():
+    code = """
+import sys
+from histreg.__main__ import main
+
+sys.modules["pandas"] = None
+main()
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", code, "inspect", "m"], capture_output=True, text=True
+    )
+    assert result.returncode == 2
+    assert result.stderr == (
+        "histreg: this command needs pandas: pip install 'histreg[cli]'\n"
+    )

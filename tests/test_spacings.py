@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from histreg import Bins, spacings
-from histreg.spacings import NAMES, spacing_of
+from histreg._names import SPACINGS
+from histreg.spacings import spacing_of
 
 RNG = np.random.default_rng(0)
 TARGETS = {
@@ -25,7 +26,7 @@ def possible(name, y):
 
 
 @targets
-@pytest.mark.parametrize("name", NAMES[:-1])
+@pytest.mark.parametrize("name", SPACINGS[:-1])
 def test_a_spacing_and_its_inverse_agree_and_rise(name, y):
     if not possible(name, y):
         pytest.skip("no logarithm")
@@ -38,7 +39,7 @@ def test_a_spacing_and_its_inverse_agree_and_rise(name, y):
 
 
 @targets
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SPACINGS)
 def test_bins_of_every_spacing_hold_the_targets_and_their_padding(name, y):
     if not possible(name, y):
         pytest.skip("no logarithm")
@@ -93,7 +94,7 @@ def test_equal_values_share_a_step_and_empty_stretches_get_bins():
 def test_auto_takes_the_first_that_resolves_the_targets(name, expected):
     y = TARGETS[name]
     assert Bins.of(y, spacing="auto") == Bins.of(y, spacing=expected)
-    for earlier in NAMES[: NAMES.index(expected)]:
+    for earlier in SPACINGS[: SPACINGS.index(expected)]:
         if possible(earlier, y):
             borders = Bins.of(y, spacing=earlier).borders.numpy()
             assert spacings.share_unresolved(borders, y) > 0
@@ -132,13 +133,13 @@ def test_auto_takes_what_float64_can_hold():
     assert Bins.of(y, spacing="auto") == Bins.of(y, spacing="quantile")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SPACINGS)
 def test_no_room_in_float64_is_said_so(name):
     with pytest.raises(ValueError, match=r"y must leave room .* range of 1.0..1.79e"):
         Bins.of([1.0, 1.79e308], spacing=name)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SPACINGS)
 def test_a_constant_has_uniform_bins_around_it(name):
     assert Bins.of([5.0, 5.0], spacing=name) == Bins.of([5.0, 5.0])
 

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from histreg import spacings
 from histreg._checks import check_choice, check_count, check_positive
+from histreg._names import SPACINGS
 from histreg.errors import InputError
 from histreg.tails import Tail, checked_kinds, tails_of
 
@@ -265,7 +266,7 @@ class Bins:
             raise InputError(
                 f"y must hold at least one value, got shape {tuple(values.shape)}"
             )
-        check_choice("spacing", spacing, spacings.NAMES)
+        check_choice("spacing", spacing, SPACINGS)
         kinds = checked_kinds(tails)
         y_min, y_max = _finite_extremes(values)
         padding = _checked_padding(n_bins, sigma_in_bins, padding_in_sigmas)

@@ -19,6 +19,7 @@ from histreg._checks import (
     has_values,
     is_free_to_read,
 )
+from histreg._names import INTERVALS
 from histreg.bins import Bins, as_float64, check_bins, entries, float64_on
 from histreg.errors import InputError
 from histreg.tails import Tail
@@ -348,7 +349,7 @@ class Histogram(Distribution):
         ((tensor(0.5000), tensor(5.)), (tensor(0.), tensor(1.)))
         """
         check_fraction("coverage", coverage)
-        check_choice("method", method, ("central", "shortest"))
+        check_choice("method", method, INTERVALS)
         if method == "central":
             tail = (1 - coverage) / 2
             lower, upper = self.quantiles([tail, 1 - tail])

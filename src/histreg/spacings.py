@@ -31,12 +31,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from histreg._checks import check_choice
+from histreg._names import SPACINGS
 from histreg.errors import InputError
 
 __all__: list[str] = []  # the names above, for `Bins.of`
 
 Array = NDArray[np.float64]
-NAMES = ("uniform", "sqrt", "log", "symlog", "quantile", "auto")
 UNIFORM_SHARE = 0.1  # of the coordinate "quantile"
 END = 0.05  # of its range, by whose slope it goes on beyond the ends
 N_PARTS = 20  # of the targets, each to be resolved by "auto"
@@ -59,7 +59,7 @@ def spacing_of(name: str, y: Array) -> Spacing:
     y : array of shape (n,)
         Finite; at least two different values.
     """
-    check_choice("spacing", name, NAMES[:-1])
+    check_choice("spacing", name, SPACINGS[:-1])
     if name == "uniform":
         return Spacing(lambda y: y, lambda t: t)
     if name == "sqrt":
@@ -113,7 +113,7 @@ def resolving(y: Array, borders_of: Callable[[str], Array]) -> Array:
     borders_of : callable, name -> array of shape (k + 1,)
     """
     found = []
-    for name in NAMES[:-1]:
+    for name in SPACINGS[:-1]:
         if name == "log" and not y.min() > 0:
             continue
         borders = borders_of(name)
@@ -122,7 +122,7 @@ def resolving(y: Array, borders_of: Callable[[str], Array]) -> Array:
         found.append((share_unresolved(borders, y), borders))
         if found[-1][0] == 0:
             break
-    return min(found, key=lambda each: each[0])[1] if found else borders_of(NAMES[0])
+    return min(found, key=lambda each: each[0])[1] if found else borders_of(SPACINGS[0])
 
 
 def share_unresolved(borders: Array, y: Array) -> float:

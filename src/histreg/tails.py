@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from histreg._checks import check_choice, check_positive
+from histreg._names import TAILS
 from histreg.errors import InputError
 
 __all__ = ["Tail"]
 
-KINDS = ("clip", "exponential", "gpd")
 SHARE = 0.02  # of the targets that a tail is fitted to
 FEWEST = 25  # of them: the shape's standard error is then a fifth, or more
 
@@ -70,7 +70,7 @@ class Tail:
             A generalised Pareto distribution that would end (a negative shape) is
             taken for exponential, one without a mean is refused.
         """
-        check_choice("kind", kind, KINDS[1:])
+        check_choice("kind", kind, TAILS[1:])
         mean = float(np.mean(distances))
         if kind == "exponential":
             return cls(mean)
@@ -141,7 +141,7 @@ def checked_kinds(tails: str | Sequence[str]) -> tuple[str, str]:
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
         raise InputError(f"tails must be a name or a pair of names, got {tails!r}")
     for kind in pair:
-        check_choice("tails", kind, KINDS)
+        check_choice("tails", kind, TAILS)
     return pair[0], pair[1]
 
 

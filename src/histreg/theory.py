@@ -24,6 +24,7 @@ from histreg._checks import (
     check_positive,
     check_shape,
 )
+from histreg._names import SPACINGS
 from histreg.bins import Bins, as_float64, check_bins
 from histreg.distribution import Histogram
 from histreg.errors import InputError
@@ -457,7 +458,7 @@ def explain(
 def _resolving_spacing(y: Tensor, bins: Bins) -> str | None:
     """Return the first name, not of these bins, that tells all of y apart, if any."""
     padding = 3.0 if bins.n_bins > 24 else 0.0  # half of so few would be padding
-    for name in spacings.NAMES[int(bins.is_uniform) : -1]:
+    for name in SPACINGS[int(bins.is_uniform) : -1]:
         try:
             other = Bins.of(
                 y, n_bins=bins.n_bins, padding_in_sigmas=padding, spacing=name

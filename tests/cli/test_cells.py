@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from histreg.cli.cells import (
     NumberSpelling,
+    ambiguous_date_mark,
     doubt_of,
     durations_of,
     has_mixed_zones,
     number_spellings,
     numbers_of,
-    open_order_mark,
     times_of,
 )
 
@@ -136,9 +136,9 @@ def test_what_is_no_time_is_none(cells):
 
 
 def test_the_order_of_day_and_month_is_open_in_some_dates_only():
-    assert open_order_mark(["05/06/2013"]) == "/"
-    assert open_order_mark(["5.6.2013 12:00"]) == "."
-    assert open_order_mark(["2013-05-06"]) is None
+    assert ambiguous_date_mark(["05/06/2013"]) == "/"
+    assert ambiguous_date_mark(["5.6.2013 12:00"]) == "."
+    assert ambiguous_date_mark(["2013-05-06"]) is None
     first, second = np.datetime64("2013-06-05"), np.datetime64("2013-05-06")
     assert times_of(["05/06/2013"], day_first=True) == [first]
     assert times_of(["05/06/2013"], day_first=False) == [second]
@@ -179,13 +179,21 @@ def test_what_is_no_duration_is_none(cell):
         (["1", "2.5", "3", "?"], "not all of its cells are numbers", "?"),
         (["1", "2.5", "3,5", "-", "4"], "not all of its cells are numbers", "3,5"),
         (["1,5", "2,5", "3.5"], "not all of its cells are numbers", "3.5"),
-        (["12 %", "7 %", "?"], "its numbers have '%' beside them", "12 %"),
-        (["\u20ac 1,50", "\u20ac2"], "its numbers have '\u20ac' beside", "\u20ac 1,50"),
-        (["USD 5", "USD 6"], "its numbers have 'USD' beside", "USD 5"),
-        (["12kg", "13kg"], "its numbers have 'kg' beside", "12kg"),
+        (["12 %", "7 %", "?"], "its numbers are written with '%'", "12 %"),
+        (
+            ["\u20ac 1,50", "\u20ac2"],
+            "its numbers are written with '\u20ac'",
+            "\u20ac 1,50",
+        ),
+        (["USD 5", "USD 6"], "its numbers are written with 'USD'", "USD 5"),
+        (["12kg", "13kg"], "its numbers are written with 'kg'", "12kg"),
         (["17.05.13", "18.05.13"], "years of its dates have two digits", "17.05.13"),
-        (["2013-05-17", "2013-05-18", "soon"], "not all times", "soon"),
-        (["2013-05-17", "2013-02-30"], "not all times", "2013-02-30"),
+        (
+            ["2013-05-17", "2013-05-18", "soon"],
+            "not all of its cells are times",
+            "soon",
+        ),
+        (["2013-05-17", "2013-02-30"], "not all of its cells are times", "2013-02-30"),
     ],
 )
 def test_labels_that_look_like_numbers_or_times_are_doubted(cells, reason, cell):

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histreg.cli.cells import Spelling
 from histreg.cli.interpretation import interpret
+from histreg.cli.spelling import Spelling
 from histreg.errors import InputError
 
 SEMICOLON, COMMA, TAB = Spelling(";"), Spelling(","), Spelling("\t")
@@ -148,9 +148,9 @@ def test_dates_whose_order_is_open_stay_labels_and_are_doubted():
     assert "--day-first or --month-first" in found.doubts["a"]
     june, may = pd.Timestamp("2013-06-05"), pd.Timestamp("2013-05-06")
     for order, time in ((True, june), (False, may)):
-        told = Spelling(day_first=order)
-        assert read(told, a=["05/06/2013"]).frame["a"].tolist() == [time]
-        assert read(None, told, a=["05/06/2013"]).frame["a"].tolist() == [time]
+        known = Spelling(day_first=order)
+        assert read(known, a=["05/06/2013"]).frame["a"].tolist() == [time]
+        assert read(None, known, a=["05/06/2013"]).frame["a"].tolist() == [time]
     dotted = read(a=["05.06.2013"])
     assert dotted.frame["a"].tolist() == [june]
     assert "read day first: '05.06.2013' is 2013-06-05" in dotted.assumptions[0]
@@ -202,5 +202,5 @@ def test_types_of_arrow_become_numbers_times_or_labels():
     "kind", [pa.binary(), pa.list_(pa.int8()), pa.map_(pa.string(), pa.int8())]
 )
 def test_types_that_are_of_no_use_are_refused(kind):
-    with pytest.raises(InputError, match=r"column 'a' holds .* with --drop"):
+    with pytest.raises(InputError, match=r"column 'a' holds .*; use --drop"):
         read(a=arrow([None, None], kind))

@@ -73,7 +73,7 @@ def test_what_is_no_plain_file_is_never_replaced(path, tmp_path, monkeypatch):
         ("x" * 300, "File name too long"),
     ],
 )
-def test_a_file_that_cannot_be_written_is_told_before_any_work(
+def test_a_file_that_cannot_be_written_is_reported_before_any_work(
     tmp_path, name, sentence
 ):
     (tmp_path / "file").touch()
@@ -85,14 +85,14 @@ def test_a_file_that_cannot_be_written_is_told_before_any_work(
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_folder_without_permission_is_told(tmp_path):
+def test_a_folder_without_permission_is_reported(tmp_path):
     tmp_path.chmod(0o500)
     with pytest.raises(WriteError, match="Permission denied"):
         check_output("--out", tmp_path / "out.csv", overwrite=False)
 
 
 @pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="needs Linux")
-def test_a_file_system_that_takes_no_files_is_told():
+def test_a_file_system_that_takes_no_files_is_reported():
     with pytest.raises(WriteError, match="/proc/out cannot be written"):
         check_output("--out", Path("/proc/out"), overwrite=False)
     with pytest.raises(WriteError, match="/proc/out cannot be written"):

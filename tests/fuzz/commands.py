@@ -15,9 +15,16 @@ from histreg.cli import app
 from tests.fuzz.campaign import BrokenPromiseError
 
 LONGEST_SENTENCE = 1200
-# Processes are forked from one that has imported everything and done nothing.
+# Processes are forked from one that has imported what commands do, and done nothing.
 CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["tests.fuzz.commands"])
+CONTEXT.set_forkserver_preload(
+    [
+        "tests.fuzz.commands",
+        "histreg.cli.fitting",
+        "histreg.cli.study.progress",
+        "histreg.cli.study.selection",
+    ]
+)
 
 
 class Answer(NamedTuple):

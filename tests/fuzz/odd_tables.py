@@ -212,13 +212,13 @@ def _check_predictions(rng: random.Random, folder: Path, path: Path) -> None:
         if refused_for_a_reason or taken:
             return
         raise BrokenPromiseError(f"learnt from, but not predicted for: {answer.told}")
-    predicted = read(out)
+    predicted = read(out).frame
     model = HistogramRegressor.load(folder / "model")
     # Numbers are written with the decimal mark that the table has.
     texts = predicted["target_mean"].astype(str).str.replace(",", ".")
     means = pd.to_numeric(texts).to_numpy()
     low, high = model.bins_.lowest, model.bins_.highest
-    if len(predicted) != len(read(path)) or not np.isfinite(means).all():
+    if len(predicted) != len(read(path).frame) or not np.isfinite(means).all():
         raise BrokenPromiseError(f"predicted {len(predicted)} rows, means {means}")
     slack = 1e-9 * (high - low)
     is_bounded = model.loss not in ("l2", "l1", "mdn") and math.isfinite(high - low)

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from histreg import Bins, Histogram
+from histreg._names import INTERVALS
 from histreg.tabular import conformal
 from histreg.tails import Tail
 
@@ -29,7 +30,7 @@ def draw(n, generator):
     return normal_histogram(mean, sigma / 2), y
 
 
-@pytest.mark.parametrize("method", conformal.METHODS)
+@pytest.mark.parametrize("method", INTERVALS)
 @pytest.mark.parametrize("coverage", [0.5, 0.9])
 def test_the_score_is_the_least_growth_that_holds_y(method, coverage, generator):
     d, y = draw(50, generator)
@@ -45,7 +46,7 @@ def test_the_score_is_the_least_growth_that_holds_y(method, coverage, generator)
                 assert bool((lower <= y[i]) & (y[i] <= upper)) == holds
 
 
-@pytest.mark.parametrize("method", conformal.METHODS)
+@pytest.mark.parametrize("method", INTERVALS)
 def test_intervals_are_nested_in_the_growth(method, generator):
     d, _ = draw(20, generator)
     ends = [
@@ -55,7 +56,7 @@ def test_intervals_are_nested_in_the_growth(method, generator):
         assert (l_2 <= l_1).all() and (u_1 <= u_2).all()
 
 
-@pytest.mark.parametrize("method", conformal.METHODS)
+@pytest.mark.parametrize("method", INTERVALS)
 def test_no_growth_is_the_interval_of_the_distribution(method, generator):
     d, _ = draw(20, generator)
     expected = d.interval(0.8, method)
@@ -109,7 +110,7 @@ def heavy(n, generator):
     return Histogram(bins, probs=probs / probs.sum(-1, keepdim=True)), y
 
 
-@pytest.mark.parametrize("method", conformal.METHODS)
+@pytest.mark.parametrize("method", INTERVALS)
 def test_intervals_in_heavy_tails_are_finite_and_cover(method, generator):
     """Calibrated on 999 rows, tested on 4,000.
 
@@ -137,7 +138,7 @@ def test_a_side_of_which_hardly_anything_is_left_has_a_finite_end():
                 assert end.isfinite().all()
 
 
-@pytest.mark.parametrize("method", conformal.METHODS)
+@pytest.mark.parametrize("method", INTERVALS)
 def test_coverage_is_kept_over_many_draws(method, generator):
     """Exact: over calibration and test draws it is in [c, c + 1 / (n + 1)].
 

@@ -5,8 +5,8 @@ import torch
 from scipy.stats import norm
 
 from histreg import Bins, Histogram, losses, targets
+from histreg._names import LOSSES
 from histreg.tabular.objectives import (
-    LOSSES,
     ON_BOUNDS,
     TARGETS,
     NamedTarget,

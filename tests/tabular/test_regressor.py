@@ -21,9 +21,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from torch import nn
 
 from histreg import Bins, HistogramRegressor, metrics, targets
+from histreg._names import LOSSES
 from histreg.errors import NoDistributionError
 from histreg.tabular import conformal, model_files
-from histreg.tabular.objectives import LOSSES
 from tests.references import kaplan_meier
 from tests.tabular.examples import SMALL, data, frame
 

@@ -1,7 +1,7 @@
-"""Cells: what text in the cells of a column says, a number, a time or a duration.
+"""Cells: reading the text of a column as numbers, times or durations.
 
 All functions take the cells of one column and return None (or nothing) unless every
-cell can be read: one cell that cannot makes the column one of labels.
+cell can be read: a single cell that cannot be read makes it a column of labels.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -17,12 +16,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from histreg.cli.spelling import DECIMALS
+
 MISSING = {"", "NA", "N/A", "NaN", "nan", "NULL", "null", "None"}
-DECIMALS = (".", ",")
 SAME_CHARACTER = str.maketrans(
     {"\u00a0": " ", "\u202f": " ", "\u2009": " ", "\u2019": "'", "\u2212": "-"}
 )
-"""Spaces that do not break, a curly apostrophe and a typographic minus."""
+"""Non-breaking spaces, a curly apostrophe and a typographic minus."""
 NUMBER_CHARACTERS = set("0123456789+-eE., '") | {chr(c) for c in SAME_CHARACTER}
 
 FLAGS = re.IGNORECASE | re.ASCII
@@ -50,7 +50,7 @@ LAYOUTS = (
     re.compile(rf"{_WEEKDAY}{_DAY}[ -]{_NAME}[ -]{_YEAR}{_TIME}", FLAGS),
     re.compile(rf"{_WEEKDAY}{_NAME} {_DAY}(?:st|nd|rd|th)?,? {_YEAR}{_TIME}", FLAGS),
 )
-COMMON_TIME = re.compile(  # of the first layout, which pandas reads as it is
+COMMON_TIME = re.compile(  # the part of the first layout that pandas reads itself
     r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)?)?",
     re.ASCII,
 )
@@ -70,25 +70,7 @@ DECORATED = re.compile(
     rf"[+-]?(?:{_LIKE_A_NUMBER})(?:[eE][+-]?\d+)?"
     r"(?P<after> ?[^\W\d_][^\d]{0,5}| ?[^\w\s.,]{1,2})?"
 )
-MAX_DECORATIONS = 2  # of one column: more are codes, such as 12A, 7B and 3C
-
-
-@dataclass(frozen=True)
-class Spelling:
-    """How a table writes numbers and dates; None where nothing is known.
-
-    Parameters
-    ----------
-    delimiter : str, optional
-        What stands between cells.
-    decimal : {".", ","}, optional
-    day_first : bool, optional
-        Whether 05/06/2013 is the fifth of June.
-    """
-
-    delimiter: str | None = None
-    decimal: str | None = None
-    day_first: bool | None = None
+MAX_DECORATIONS = 2  # per column; with more, cells are codes such as 12A, 7B and 3C
 
 
 class NumberSpelling(NamedTuple):
@@ -107,8 +89,8 @@ class NumberSpelling(NamedTuple):
 def number_spellings(cells: Iterable[str]) -> dict[str, NumberSpelling]:
     """Return the spellings by which all cells are numbers, by their decimal mark.
 
-    There are two where cells such as ``1,234`` leave open which one is meant, and none
-    if a cell is no number.
+    There are two if cells such as ``1,234`` are ambiguous, and none if a cell is not
+    a number.
     """
     characters = set("".join(cells))
     if characters - NUMBER_CHARACTERS:
@@ -126,7 +108,7 @@ def number_spellings(cells: Iterable[str]) -> dict[str, NumberSpelling]:
 
 
 def numbers_of(cells: Iterable[str], spelling: NumberSpelling) -> NDArray[np.float64]:
-    """Return the numbers that cells are by a spelling of `number_spellings`."""
+    """Return the cells as numbers, in a spelling of `number_spellings`."""
     decimal, thousands = spelling
     return np.array(
         [
@@ -138,11 +120,11 @@ def numbers_of(cells: Iterable[str], spelling: NumberSpelling) -> NDArray[np.flo
 
 
 def times_of(cells: Sequence[str], *, day_first: bool) -> NDArray[np.datetime64] | None:
-    """Return the instants that cells are, in UTC, or None unless all are.
+    """Return the cells as instants in UTC, or None unless all are times.
 
     ISO 8601 with or without its marks, year first with slashes or dots, day or month
     first with a year of four digits, and English names of months; each with or without
-    a time of day and a zone. A time without a zone is taken as UTC.
+    a time of day and a zone. A time without a zone is UTC.
     """
     if all(map(COMMON_TIME.fullmatch, cells)):
         times = _instants(cells)
@@ -154,10 +136,10 @@ def times_of(cells: Sequence[str], *, day_first: bool) -> NDArray[np.datetime64]
     return None if np.isnat(times).any() else times
 
 
-def open_order_mark(cells: Sequence[str]) -> str | None:
-    """Return what stands between day and month of dates such as 05/06/2013.
+def ambiguous_date_mark(cells: Sequence[str]) -> str | None:
+    """Return the mark between day and month of dates such as 05/06/2013.
 
-    None where the first cell is no such date.
+    None if the first cell is not such a date.
     """
     match = DAY_OR_MONTH_FIRST.fullmatch(cells[0].strip())
     return match["mark"] if match else None
@@ -169,7 +151,7 @@ def has_mixed_zones(cells: Sequence[str]) -> bool:
 
 
 def durations_of(cells: Sequence[str]) -> NDArray[np.timedelta64] | None:
-    """Return the durations that cells are, or None unless all are.
+    """Return the cells as durations, or None unless all are durations.
 
     Hours, minutes and perhaps seconds, with or without days before them. A time of day
     is the duration since midnight.
@@ -192,38 +174,43 @@ def durations_of(cells: Sequence[str]) -> NDArray[np.timedelta64] | None:
 
 
 class Doubt(NamedTuple):
-    """Why a column of labels may be meant otherwise, and a cell that shows it."""
+    """Why a column of labels may be meant as something else, with an example cell."""
 
     reason: str
     cell: str
 
 
 def doubt_of(counts: Mapping[str, int]) -> Doubt | None:
-    """Return why a column of these cells, so many of each, is one of labels.
+    """Return why a column that looks like numbers or times was read as labels.
 
-    None if half of its cells or fewer look like numbers or times: then it should be.
+    None if at most half of its cells look like either: labels are right then.
+
+    Parameters
+    ----------
+    counts : mapping
+        How often each distinct cell occurs.
     """
     return _doubt_of_numbers(counts) or _doubt_of_times(counts)
 
 
 def _doubt_of_numbers(counts: Mapping[str, int]) -> Doubt | None:
     plain = {cell: cell.translate(SAME_CHARACTER).strip() for cell in counts}
-    around: dict[str, str] = {}  # what stands beside the number of a cell
+    decorations: dict[str, str] = {}  # the text around the number of a cell
     for cell, text in plain.items():
         match = DECORATED.fullmatch(text)
         if match:
-            around[cell] = " ".join(
+            decorations[cell] = " ".join(
                 part.strip() for part in match.groups() if part is not None
             )
     sums: Counter[str] = Counter()
-    for cell, decoration in around.items():
+    for cell, decoration in decorations.items():
         sums[decoration] += counts[cell]
     if not _is_most(sums.total(), counts) or len(sums) > MAX_DECORATIONS:
         return None
     [(decoration, _)] = sums.most_common(1)
     if decoration:
-        cell = next(cell for cell, found in around.items() if found == decoration)
-        return Doubt(f"its numbers have {decoration!r} beside them", cell)
+        cell = next(cell for cell, its in decorations.items() if its == decoration)
+        return Doubt(f"its numbers are written with {decoration!r}", cell)
     odd = min((_odd_cells(plain, decimal) for decimal in DECIMALS), key=len)
     return Doubt("not all of its cells are numbers", odd[0]) if odd else None
 
@@ -245,9 +232,9 @@ def _doubt_of_times(counts: Mapping[str, int]) -> Doubt | None:
     odd = np.ones(len(cells), dtype=bool)
     for day_first in (True, False):
         odd &= np.isnat(_instants(_iso_texts(matches, day_first)))
-    # All may be dates, some of them day first and the others month first.
+    # All cells may be dates, some with the day first and others with the month first.
     cell = cells[int(odd.argmax())]
-    return Doubt("its cells are not all times that are written in one way", cell)
+    return Doubt("not all of its cells are times in the same format", cell)
 
 
 def _is_most(count: int, counts: Mapping[str, int]) -> bool:
@@ -255,7 +242,7 @@ def _is_most(count: int, counts: Mapping[str, int]) -> bool:
 
 
 def _odd_cells(plain: Mapping[str, str], decimal: str) -> list[str]:
-    """Return the cells that are no numbers with this decimal mark."""
+    """Return the cells that are not numbers with this decimal mark."""
     patterns = [_number_pattern(decimal, mark) for mark in {*"., '"} - {decimal}]
     return [
         cell
@@ -271,7 +258,7 @@ def _plain_characters(cells: Iterable[str]) -> list[str]:
 @lru_cache
 def _number_pattern(decimal: str, thousands: str) -> re.Pattern[str]:
     whole = r"\d+"
-    if thousands:  # 0,123 has none: no number begins with a group of zero
+    if thousands:  # not in 0,123: no number starts with a group that is zero
         whole = rf"(?:[1-9]\d{{0,2}}(?:{re.escape(thousands)}\d{{3}})+|\d+)"
     point = re.escape(decimal)
     return re.compile(
@@ -280,13 +267,13 @@ def _number_pattern(decimal: str, thousands: str) -> re.Pattern[str]:
 
 
 def _layout_of(cell: str) -> re.Pattern[str] | None:
-    """Return the layout of dates that a cell has."""
+    """Return the date layout that matches a cell."""
     text = cell.strip()
     return next((layout for layout in LAYOUTS if layout.fullmatch(text)), None)
 
 
 def _matches(cells: Sequence[str]) -> list[re.Match[str] | None]:
-    """Return the matches of cells with the layout that the first of them has."""
+    """Match the cells with the layout of the first of them."""
     layout = _layout_of(cells[0])
     if layout is None:
         return [None]
@@ -294,14 +281,14 @@ def _matches(cells: Sequence[str]) -> list[re.Match[str] | None]:
 
 
 def _iso_texts(matches: Sequence[re.Match[str] | None], day_first: bool) -> list[str]:
-    """Return the times that matches say as ISO 8601, empty where there is none."""
+    """Return matched times as ISO 8601, an empty text where nothing matched."""
     return [
         _iso_text(match.groupdict(), day_first) if match else "" for match in matches
     ]
 
 
 def _instants(texts: Sequence[str]) -> NDArray[np.datetime64]:
-    """Return the instants of ISO 8601 in UTC, NaT for what is none."""
+    """Return ISO 8601 texts as instants in UTC, NaT where a text is not a time."""
     times = pd.to_datetime(
         pd.Series(texts, dtype=object), format="ISO8601", utc=True, errors="coerce"
     )
@@ -309,7 +296,7 @@ def _instants(texts: Sequence[str]) -> NDArray[np.datetime64]:
 
 
 def _iso_text(fields: dict[str, str | None], day_first: bool) -> str:
-    """Return the time that a match of a layout says as ISO 8601, with a zone."""
+    """Return the fields of a matched time as ISO 8601, with a zone."""
     if fields.get("one") is not None:
         names = ("day", "month") if day_first else ("month", "day")
         fields.update(zip(names, (fields["one"], fields["other"]), strict=True))
@@ -329,7 +316,7 @@ def _iso_text(fields: dict[str, str | None], day_first: bool) -> str:
 
 
 def _hour(fields: Mapping[str, str | None]) -> int:
-    """Return the hour from 0 to 23, also of clocks with am and pm."""
+    """Return the hour from 0 to 23; am and pm are accounted for."""
     hour, half = int(fields["hour"] or 0), fields.get("half")
     return hour if half is None else hour % 12 + 12 * (half in "pP")
 

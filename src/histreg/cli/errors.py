@@ -1,4 +1,4 @@
-"""Refusals: how a command says no, in one sentence and with an exit code."""
+"""Errors: how a command ends when something is wrong, and with which exit code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import typer
 from histreg.errors import InputError
 
 P = ParamSpec("P")
-FAILED, REFUSED, INTERRUPTED = 1, 2, 130  # exit codes; the last is Ctrl-C's in a shell
+BUG, USER_ERROR, INTERRUPTED = 1, 2, 130  # exit codes; the last is Ctrl-C's in a shell
 STREAM_ERRORS = {errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC}
 HOW_TO_REPORT = (
     "this is a bug in histreg; please report it with the lines above, the command and "
@@ -25,43 +25,43 @@ HOW_TO_REPORT = (
 )
 
 
-def refusing(command: Callable[P, None]) -> Callable[P, None]:
-    """Let a command refuse bad input in one sentence, without a traceback.
+def exit_on_user_error(command: Callable[P, None]) -> Callable[P, None]:
+    """Let a command print bad input as one sentence, without a traceback.
 
-    Any other error is a bug of ours: its traceback is printed, with a line on how to
-    report it.
+    Any other error is a bug in histreg: its traceback is printed, with a line on how
+    to report it.
     """
 
     @functools.wraps(command)
-    def refusing_command(*args: P.args, **kwargs: P.kwargs) -> None:
+    def guarded_command(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("always", UserWarning)
-                warnings.showwarning = _tell
+                warnings.showwarning = _print_warning
                 command(*args, **kwargs)
-                if sys.stdout is not None:  # it is, where a shell closed it
+                if sys.stdout is not None:  # None if the shell closed it
                     sys.stdout.flush()
         except KeyboardInterrupt:
-            leave("stopped, nothing was written", INTERRUPTED)
+            exit_with("stopped, nothing was written", INTERRUPTED)
         except InputError as error:
-            leave(str(error), REFUSED)
+            exit_with(str(error), USER_ERROR)
         except (typer.Exit, typer.Abort, typer.BadParameter, BrokenPipeError):
             raise  # Typer ends quietly on a broken pipe: histreg predict ... | head
         except Exception as error:
-            if is_of_stdout(error):
-                _drop_stdout()
-                leave(f"standard output cannot be written: {error}", REFUSED)
+            if is_stdout_error(error):
+                _discard_stdout()
+                exit_with(f"standard output cannot be written: {error}", USER_ERROR)
             traceback.print_exc()
-            leave(HOW_TO_REPORT, FAILED)
+            exit_with(HOW_TO_REPORT, BUG)
 
-    return refusing_command
+    return guarded_command
 
 
-def is_of_stdout(error: Exception) -> bool:
+def is_stdout_error(error: Exception) -> bool:
     """Whether standard output could not be written, to a full disk for example.
 
-    Files of ours are written by `histreg._files`, which has its own error; what is left
-    and names no file is of a stream.
+    Files are written by `histreg._files`, which raises its own error; an error of
+    these kinds that names no file comes from a stream.
     """
     return (
         isinstance(error, OSError)
@@ -71,8 +71,8 @@ def is_of_stdout(error: Exception) -> bool:
 
 
 @contextmanager
-def needing(extra: str) -> Iterator[None]:
-    """Tell which extra brings a package that an import in this block lacks."""
+def requires_extra(extra: str) -> Iterator[None]:
+    """Name the extra to install if an import in this block fails."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -83,19 +83,19 @@ def needing(extra: str) -> Iterator[None]:
         ) from error
 
 
-def leave(sentence: str, code: int) -> NoReturn:
-    """Say why in one line, and end with an exit code."""
-    # Names of columns and files may have line ends of their own.
+def exit_with(sentence: str, code: int) -> NoReturn:
+    """Print the reason in one line, and end with an exit code."""
+    # Names of columns and files may contain line breaks.
     print(f"histreg: {' '.join(sentence.splitlines())}", file=sys.stderr)
     raise typer.Exit(code)
 
 
-def _drop_stdout() -> None:
-    """Send what is left to write to nowhere, or Python complains when it ends."""
+def _discard_stdout() -> None:
+    """Send what is left in the buffer to nowhere, or Python complains on exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
 
 
-def _tell(message: Warning | str, *_: Any, **__: Any) -> None:
-    """Show a warning as the sentence that it is."""
+def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Print a warning as a sentence, without its place in the code."""
     print(f"histreg: {message}", file=sys.stderr)

@@ -13,11 +13,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from histreg.cli import cells
-from histreg.cli.cells import MISSING, NumberSpelling, Spelling
+from histreg.cli.cells import MISSING, NumberSpelling
+from histreg.cli.spelling import Spelling
 from histreg.errors import InputError
 
-CELLS_AT_ONCE = 2**16  # that are read as numbers: a bound on memory
-N_NAMED = 3  # columns of which the same is said
+CELLS_AT_ONCE = 2**16  # read as numbers in one call; bounds the memory
+N_NAMED = 3  # columns that a message names
 USABLE_TYPES = (
     pa.types.is_boolean,
     pa.types.is_integer,
@@ -41,11 +42,12 @@ class Interpretation:
     spelling : Spelling
         That of the table, as far as it is known.
     facts : list of str
-        What was understood that is not obvious.
+        Conclusions that are certain but not obvious, such as a decimal comma.
     assumptions : list of str
-        What could be otherwise, and what to do then.
+        Guesses that may be wrong, each with the option that corrects it.
     doubts : dict
-        Why columns that look like numbers or times are labels, by name.
+        By column name: why it was read as labels, although it looks like numbers or
+        times.
     """
 
     frame: pd.DataFrame
@@ -61,11 +63,11 @@ def interpret(
     given: Spelling | None = None,
     fitted: Spelling | None = None,
 ) -> Interpretation:
-    """Return a table whose columns of text are numbers, times or labels, and why.
+    """Read the text columns of a table as numbers, times, durations or labels.
 
-    A column of text is numbers, times or durations if all its cells are; what stays
-    text is labels. Cells such as ``NA`` and empty ones are missing. Where ``1,234`` or
-    ``05/06/2013`` could be two things, what is given decides, then the other cells of
+    A text column holds numbers, times or durations if all its cells do; otherwise it
+    holds labels. Empty cells and cells such as ``NA`` are missing. Where ``1,234`` or
+    ``05/06/2013`` is ambiguous, the given spelling decides, then the other cells of
     the table, then the table that a model was fitted on.
 
     Parameters
@@ -73,16 +75,16 @@ def interpret(
     table : DataFrame
         As `tables.read` returns it.
     labels : collection of str
-        Columns that are labels, whatever they look like.
+        Columns to read as labels, whatever they look like.
     given : Spelling, optional
-        What is known of the table: its delimiter, and what its reader said.
+        What is known of the table: its delimiter, and the options of the command.
     fitted : Spelling, optional
-        Of the table that a model was fitted on.
+        That of the table that a model was fitted on.
 
     Raises
     ------
     InputError
-        For a column whose type is neither numbers nor times nor labels.
+        If the type of a column is none of these.
     """
     return _Interpreter(given or Spelling(), fitted or Spelling()).result(
         table, set(labels)
@@ -90,14 +92,14 @@ def interpret(
 
 
 class _Interpreter:
-    """Reads one table; what it finds out is kept on the way."""
+    """Reads one table, and collects facts, assumptions and doubts."""
 
     def __init__(self, given: Spelling, fitted: Spelling) -> None:
         if (
             given.delimiter is not None
             and fitted.delimiter is not None
             and given.delimiter != fitted.delimiter
-        ):  # another program wrote it, which may write numbers otherwise too
+        ):  # another program wrote it, and may write numbers differently too
             fitted = replace(fitted, decimal=None)
         self.given, self.fitted = given, fitted
         self.spelling = given
@@ -107,24 +109,26 @@ class _Interpreter:
         self.doubts: dict[str, str] = {}
 
     def result(self, table: pd.DataFrame, labels: set[str]) -> Interpretation:
-        """Return the table with types, and all that was found out about it."""
+        """Return the interpretation of a table."""
         is_text = {
             dtype: pd.api.types.is_string_dtype(dtype) for dtype in set(table.dtypes)
         }
-        written = []
+        text_columns = []
         for name, dtype in zip(table.columns, table.dtypes, strict=True):
             if is_text[dtype]:
-                written.append(name)
+                text_columns.append(name)
             else:
                 is_label = name in labels
                 self.columns[name] = _with_numpy_type(table[name], is_label=is_label)
         for block, joined in _blocks(
-            table, [name for name in written if name in labels]
+            table, [name for name in text_columns if name in labels]
         ):
             for i, name in enumerate(block):
                 self.columns[name] = _text(joined, i, len(table))
         numbers, texts = [], {}
-        for name, column in _parsed(table, [n for n in written if n not in labels]):
+        for name, column in _parsed(
+            table, [n for n in text_columns if n not in labels]
+        ):
             self.columns[name] = column
             if column.dtype == object:
                 texts[name] = _Cells.of(column)
@@ -160,18 +164,18 @@ class _Interpreter:
         self.spelling = replace(self.spelling, decimal=decimal)
         alike: dict[NumberSpelling, list[str]] = {}
         for name, column in spelled.items():
-            if column.is_open and decimal is None:
+            if column.is_ambiguous and decimal is None:
                 self._assume_decimal(name, column)
                 continue
-            if decimal in column.possible and column.is_open:
+            if decimal in column.possible and column.is_ambiguous:
                 spelling = column.possible[decimal]
             else:
                 spelling = next(iter(column.possible.values()))
             if self.given.decimal and self.given.decimal not in column.possible:
                 self.columns[name] = column.cells.text
                 self.doubts[name] = (
-                    f"its numbers do not have the decimal mark {decimal!r} that was "
-                    f"given, such as {column.cells.shown(column.example)}"
+                    f"its numbers, such as {column.cells.shown(column.example)}, do "
+                    f"not have the decimal mark {decimal!r} of --decimal"
                 )
                 continue
             self.columns[name] = column.numbers(spelling)
@@ -179,12 +183,12 @@ class _Interpreter:
                 alike.setdefault(spelling, []).append(name)
         for spelling, names in alike.items():
             example = _as_read(spelled[names[0]].example, spelling)
-            self.facts.append(f"{_listed(names)} with {spelling} ({example})")
+            self.facts.append(f"{_columns(names)} with {spelling} ({example})")
 
     def _assume_decimal(self, name: str, column: _Spelled) -> None:
-        """Read cells such as 1,234 where nothing tells which mark is the decimal one.
+        """Read cells such as 1,234 where nothing shows which mark is the decimal one.
 
-        Semicolons stand between cells where commas stand in numbers.
+        Tables with decimal commas usually separate cells by semicolons.
         """
         has_point = any("." in cell for cell in column.cells.distinct)
         decimal = "," if self.given.delimiter == ";" and not has_point else "."
@@ -203,7 +207,7 @@ class _Interpreter:
         dates: dict[str, _Dates] = {}
         spans: dict[str, _Cells] = {}
         for name, text in texts.items():
-            mark = cells.open_order_mark(text.distinct)
+            mark = cells.ambiguous_date_mark(text.distinct)
             orders = (True,) if mark is None else (True, False)
             possible = {
                 order: times
@@ -224,7 +228,7 @@ class _Interpreter:
                     f"times without a zone in column {name!r} are read as UTC"
                 )
         if spans:
-            self.facts.append(f"{_listed(list(spans))} as hours and minutes")
+            self.facts.append(f"{_columns(list(spans))} as hours and minutes")
         self._read_dates(dates)
 
     def _read_dates(self, dates: dict[str, _Dates]) -> None:
@@ -243,16 +247,15 @@ class _Interpreter:
             if order not in column.possible:
                 order = _only(column.possible)
             if order is None and column.mark == ".":
-                order = True  # nobody writes months first with points
+                order = True  # dates with points have the day first
                 self.assumptions.append(
                     f"dates in column {name!r} are read day first: "
-                    f"{column.as_read(True)}; --month-first reads them otherwise"
+                    f"{column.as_read(True)}; use --month-first for the other order"
                 )
             elif order is None:
                 self.doubts[name] = (
                     f"its dates, such as {column.cells.shown(column.cells.distinct[0])}"
-                    ", may have the day first or the month first; --day-first or "
-                    "--month-first says which"
+                    ", are ambiguous; use --day-first or --month-first"
                 )
                 continue
             else:
@@ -260,7 +263,9 @@ class _Interpreter:
             self.columns[name] = column.times(order)
         for order, names in alike.items():
             example = dates[names[0]].as_read(order)
-            self.facts.append(f"{_listed(names)} as dates, {ORDERS[order]} ({example})")
+            self.facts.append(
+                f"{_columns(names)} as dates, {ORDERS[order]} ({example})"
+            )
 
 
 class _Cells(NamedTuple):
@@ -271,12 +276,12 @@ class _Cells(NamedTuple):
 
     @classmethod
     def of(cls, text: NDArray[np.object_]) -> _Cells:
-        """Return the cells of a column, None where missing."""
+        """Return the cells of a column that has None where a cell is missing."""
         codes, distinct = pd.factorize(text)
         return cls(list(distinct), codes)
 
     def spread(self, values: NDArray[Any], missing: Any) -> NDArray[Any]:
-        """Return the value of each row, given those of the distinct cells."""
+        """Return one value per row, given one per distinct cell."""
         return np.append(values, np.array([missing], dtype=values.dtype))[self.codes]
 
     @property
@@ -285,7 +290,7 @@ class _Cells(NamedTuple):
         return self.spread(np.array(self.distinct, dtype=object), None)
 
     def shown(self, cell: str) -> str:
-        """Return a cell with the first row that it is in."""
+        """Return a cell, and the first row that holds it, for a message."""
         row = int((self.codes == self.distinct.index(cell)).argmax())
         return f"{cell!r} in row {row + 1}"
 
@@ -297,14 +302,14 @@ class _Cells(NamedTuple):
 
 
 class _Spelled(NamedTuple):
-    """A column whose cells are numbers by one spelling or by two."""
+    """A column whose cells are numbers in one spelling or in two."""
 
     cells: _Cells
     possible: dict[str, NumberSpelling]
 
     @property
-    def is_open(self) -> bool:
-        """Whether two spellings give other numbers."""
+    def is_ambiguous(self) -> bool:
+        """Whether two spellings give different numbers."""
         return len({spelling.thousands for spelling in self.possible.values()}) == 2
 
     def numbers(self, spelling: NumberSpelling) -> NDArray[np.float64]:
@@ -314,12 +319,12 @@ class _Spelled(NamedTuple):
 
     @property
     def example(self) -> str:
-        """A cell that shows how numbers are written: the one with the most marks."""
+        """The cell with the most marks, which shows best how numbers are written."""
         return max(self.cells.distinct, key=lambda cell: sum(map(cell.count, ",. '")))
 
 
 class _Dates(NamedTuple):
-    """A column of dates whose days come first or second."""
+    """A column of dates that may have the day or the month first."""
 
     cells: _Cells
     possible: dict[bool, NDArray[np.datetime64]]  # of the distinct cells, by day_first
@@ -336,9 +341,9 @@ class _Dates(NamedTuple):
 def _blocks(
     table: pd.DataFrame, names: Sequence[str]
 ) -> Iterator[tuple[Sequence[str], pa.Array]]:
-    """Yield names of columns and their text, one below the other, null where missing.
+    """Yield blocks of columns and their text, concatenated; null where missing.
 
-    Many columns are read at once: a call takes longer than a short column.
+    Several short columns share a call, whose overhead exceeds their own cost.
     """
     n_at_once = max(1, CELLS_AT_ONCE // len(table))
     for start in range(0, len(names), n_at_once):
@@ -353,7 +358,7 @@ def _blocks(
 
 
 def _parsed(table: pd.DataFrame, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
-    """Yield columns of text, as numbers if all cells are, else with None for gaps."""
+    """Yield columns as numbers if all cells are, else as text with None for gaps."""
     n = len(table)
     for block, joined in _blocks(table, names):
         numbers = _floats(joined).reshape(-1, n)
@@ -364,8 +369,8 @@ def _parsed(table: pd.DataFrame, names: Sequence[str]) -> Iterator[tuple[str, An
 
 
 def _floats(text: pa.Array) -> NDArray[np.float64]:
-    """Return the numbers that cells are in Python's spelling, NaN for others."""
-    try:  # ten times as fast, and refuses all if one is no number
+    """Return cells as numbers in Python's notation, NaN where a cell is not one."""
+    try:  # ten times as fast, but fails if a single cell is not a number
         return text.cast(pa.float64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:
         return pd.to_numeric(
@@ -381,7 +386,7 @@ def _text(joined: pa.Array, i: int, n: int) -> NDArray[np.object_]:
 def _frame(
     columns: dict[str, Any], order: Sequence[str], index: pd.Index[Any]
 ) -> pd.DataFrame:
-    """Return a table of columns; those of numbers are put together at once.
+    """Return a table of columns; those of numbers are stacked in one call.
 
     Labels are objects, so that a missing one is None.
     """
@@ -404,7 +409,7 @@ def _frame(
 
 
 def _with_points(table: pd.DataFrame, names: Sequence[str]) -> dict[str, _Cells]:
-    """Return the columns with points, which may stand between thousands."""
+    """Return the columns with points, which may separate thousands."""
     return {
         name: _Cells.of(_text(joined, i, len(table)))
         for block, joined in _blocks(table, names)
@@ -416,7 +421,7 @@ def _with_points(table: pd.DataFrame, names: Sequence[str]) -> dict[str, _Cells]
 
 
 def _spelled(texts: dict[str, _Cells]) -> dict[str, _Spelled]:
-    """Return the columns that are numbers by the spelling of people."""
+    """Return the columns whose cells are numbers, with decimal commas for example."""
     possible = {
         name: cells.number_spellings(text.distinct) for name, text in texts.items()
     }
@@ -428,16 +433,15 @@ def _spelled(texts: dict[str, _Cells]) -> dict[str, _Spelled]:
 
 
 def _with_numpy_type(column: pd.Series[Any], *, is_label: bool) -> pd.Series[Any]:
-    """Return a column that has a type as one of numbers, if it is, else as it is.
+    """Return a typed column with a type of NumPy, if it holds numbers or booleans.
 
-    Columns of numbers and truth values come out with types of NumPy, which has no
-    truth value that is missing: then these are numbers.
+    Booleans with missing values become numbers: NumPy has no missing boolean.
     """
     arrow_type = getattr(column.dtype, "pyarrow_dtype", None)
     if arrow_type is not None and not any(fits(arrow_type) for fits in USABLE_TYPES):
         raise InputError(
             f"column {column.name!r} holds {arrow_type} values, which are neither "
-            "numbers nor times nor labels; leave it out with --drop"
+            "numbers nor times nor labels; use --drop to leave it out"
         )
     if is_label:
         return (
@@ -458,9 +462,9 @@ def _with_numpy_type(column: pd.Series[Any], *, is_label: bool) -> pd.Series[Any
     )
 
 
-def _only(found: Iterable[T]) -> T | None:
-    """Return the one value that is found, None if there are several or none."""
-    distinct = set(found)
+def _only(values: Iterable[T]) -> T | None:
+    """Return the one distinct value, None if there are several or none."""
+    distinct = set(values)
     return distinct.pop() if len(distinct) == 1 else None
 
 
@@ -469,7 +473,7 @@ def _as_read(cell: str, spelling: NumberSpelling) -> str:
     return f"{cell!r} is {number:.15g}"
 
 
-def _listed(names: list[str]) -> str:
+def _columns(names: list[str]) -> str:
     more = f" and {len(names) - N_NAMED:,} more" if len(names) > N_NAMED else ""
     return (
         f"column{'s' * (len(names) > 1)} {', '.join(map(repr, names[:N_NAMED]))}{more}"

@@ -11,15 +11,9 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
+from histreg._names import MODEL_JSON
 from histreg.errors import InputError, WriteError
-
-Overwrite = Annotated[
-    bool, typer.Option("--overwrite", help="Replace what is there already.")
-]
 
 
 def check_output(
@@ -33,12 +27,12 @@ def check_output(
         The option that names the file, for the message.
     path : Path
     overwrite : bool
-        Whether a file that is there may be replaced.
+        Whether an existing file may be replaced.
     reads : iterable of Path
-        Files that the command reads. They are recognised by any name: relative, or
-        through a symbolic or hard link.
+        Files that the command reads. They are recognised under any name: a relative
+        path, a symbolic link or a hard link.
     """
-    with _write_errors_of(path):
+    with _write_errors(path):
         is_there = os.path.lexists(path)
         if path.exists():
             if not path.is_file():
@@ -68,7 +62,7 @@ def check_output_folder(
     content: str = "",
     is_there: Callable[[Path], bool] = lambda _: False,
 ) -> None:
-    """Raise unless a command may write into this folder, made if it is missing.
+    """Raise unless a command may write into this folder, or create it.
 
     Parameters
     ----------
@@ -76,39 +70,44 @@ def check_output_folder(
         The option that names the folder, for the message.
     folder : Path
     overwrite : bool
-        Whether the content that is there may be replaced.
+        Whether existing content may be replaced.
     content : str
         What the command writes, such as "a model".
     is_there : callable
-        Whether a folder has such content already; without it, nothing is replaced.
+        Whether a folder already has such content; by default, it never has.
     """
-    with _write_errors_of(folder):
+    with _write_errors(folder):
         if os.path.lexists(folder) and not folder.is_dir():
             raise InputError(f"{option} must be a folder, got file {folder}")
         if is_there(folder) and not overwrite:
             raise InputError(
                 f"{folder} holds {content} already; --overwrite replaces it"
             )
-        there = next(each for each in (folder, *folder.parents) if each.exists())
-        _try_to_write(there, folder.name)
+        existing = next(path for path in (folder, *folder.parents) if path.exists())
+        _try_to_write(existing, folder.name)
+
+
+def files_of_model(folder: Path) -> list[Path]:
+    """Return the files that a model is read from; they may be missing."""
+    return [folder / MODEL_JSON, *folder.glob("*.safetensors")]
 
 
 def _try_to_write(folder: Path, name: str) -> None:
     """Make a file in a folder and remove it again, or raise an OSError.
 
-    Only this tells of permissions, of file systems that are read-only and of names
-    that are too long, whoever runs it.
+    Only this finds missing permissions, read-only file systems and names that are too
+    long, for every user.
     """
     with tempfile.NamedTemporaryFile(dir=folder, prefix=".", suffix=f".{name}"):
         pass
 
 
 @contextmanager
-def _write_errors_of(path: Path) -> Iterator[None]:
-    """Turn what the operating system answers into a sentence about a path."""
+def _write_errors(path: Path) -> Iterator[None]:
+    """Turn an error of the operating system into a sentence about a path."""
     try:
         yield
     except OSError as error:
-        refusal = WriteError(f"{path} cannot be written: {error.strerror}")
-        refusal.errno = error.errno
-        raise refusal from error
+        write_error = WriteError(f"{path} cannot be written: {error.strerror}")
+        write_error.errno = error.errno
+        raise write_error from error

@@ -1,7 +1,7 @@
 """Tables on disk: CSV, TSV and Parquet, in and out.
 
-What a CSV file says is read as text, so that it can be written again as it was;
-`histreg.cli.interpretation` then tells numbers, times and labels apart.
+The cells of a CSV file stay text, so that they can be written again unchanged;
+`histreg.cli.interpretation` reads them as numbers, times and labels.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import re
 import warnings
 import zlib
 from collections import Counter
-from collections.abc import Collection
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -24,14 +23,17 @@ import pandas as pd
 import pyarrow as pa
 
 from histreg._files import whole
-from histreg.cli.cells import Spelling
-from histreg.cli.interpretation import interpret
+from histreg.cli.spelling import Spelling
+from histreg.cli.table_formats import (
+    SEPARATORS,
+    check_table_output,
+    table_format,
+)
 from histreg.errors import InputError
 
-SEPARATORS = {".csv": ",", ".tsv": "\t"}
 DELIMITERS = (",", ";", "\t", "|")
 NAMES_OF_DELIMITERS = {"\t": "tab"}
-N_SAMPLED = 20  # rows that the delimiter is told by
+N_SAMPLED = 20  # rows by which the delimiter is detected
 GZIP = b"\x1f\x8b"
 BINARY_FORMATS = {b"PAR1": "a Parquet file", b"PK\x03\x04": "an Excel or zip file"}
 
@@ -39,30 +41,25 @@ BINARY_FORMATS = {b"PAR1": "a Parquet file", b"PK\x03\x04": "an Excel or zip fil
 class TableFile(NamedTuple):
     """A table as it is written in a file."""
 
-    frame: pd.DataFrame  # of text, unless the file has types
+    frame: pd.DataFrame  # text, unless the file has types
     delimiter: str | None  # None if the file has types
-    facts: list[str]  # what had to be found out to read it
+    facts: list[str]  # what was detected while reading it
 
 
-def read(path: Path, delimiter: str | None = None) -> pd.DataFrame:
-    """Return the table of a file as it is written, see `read_file`."""
-    return read_file(path, delimiter).frame
+def read(path: Path, delimiter: str | None = None) -> TableFile:
+    """Return the table of a file, whose format is given by the end of its name.
 
-
-def read_file(path: Path, delimiter: str | None = None) -> TableFile:
-    """Return the table of a file, its kind told by the name.
-
-    ``.csv``, ``.tsv`` (each also ``.gz``), whose cells stay text, and ``.parquet``,
-    which has types of its own. The delimiter of a text file is the one of ``,``, ``;``,
-    tab and ``|`` that gives the first rows as many cells as the header has, if it is
-    not given. Text is UTF-8, or else Windows-1252.
+    The cells of ``.csv`` and ``.tsv`` files (also ``.gz``) stay text; ``.parquet``
+    files have types. If no delimiter is given, it is the one of ``,``, ``;``, tab and
+    ``|`` that gives the first rows as many cells as the header has. Text is UTF-8, or
+    else Windows-1252.
 
     Raises
     ------
     InputError
-        In one sentence, for a file that is missing, empty or not what its name says.
+        If the file is missing or empty, or does not have the format of its name.
     """
-    kind = _kind_of(path)
+    kind = table_format(path)
     if path.is_dir():
         raise InputError(f"{path} must be a file, got a folder")
     if not path.is_file():
@@ -87,29 +84,21 @@ def read_file(path: Path, delimiter: str | None = None) -> TableFile:
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
-    """Return a table with types of Arrow, so that what is written again has them."""
+    """Return a table with Arrow types, which are kept when it is written again."""
     try:
         return pd.read_parquet(path, dtype_backend="pyarrow")
     except (KeyError, TypeError, AttributeError, IndexError) as error:
-        # What pandas noted in the file is damaged: it looks things up in it unchecked.
-        raise InputError("its notes on the columns are damaged") from error
-
-
-def typed(table: pd.DataFrame, labels: Collection[str] = ()) -> pd.DataFrame:
-    """Return a table whose columns of text are numbers, times or labels.
-
-    See `interpretation.interpret`, which also tells how they were understood.
-    """
-    return interpret(table, labels).frame
+        # pandas does not check the metadata that it wrote into the file.
+        raise InputError("its metadata of columns is damaged") from error
 
 
 def write(table: pd.DataFrame, path: Path, spelling: Spelling | None = None) -> None:
-    """Write a table, its kind told by the name; the file is whole or absent.
+    """Write a table atomically, in the format given by the end of the name.
 
-    A CSV file has the delimiter and the decimal mark of a spelling, if there is one.
+    A CSV file has the delimiter and the decimal mark of the spelling, if given.
     """
-    check_writable(path)
-    kind = _kind_of(path)
+    check_table_output(path)
+    kind = table_format(path)
     with whole(path) as partial:
         if kind == ".parquet":
             table.to_parquet(partial, index=False)
@@ -121,42 +110,14 @@ def write(table: pd.DataFrame, path: Path, spelling: Spelling | None = None) -> 
 
 
 def text_options(spelling: Spelling | None) -> dict[str, str]:
-    """Return the options of pandas that write text by a spelling."""
+    """Return the options of `pandas.DataFrame.to_csv` for a spelling."""
     spelling = spelling or Spelling()
     return {"sep": spelling.delimiter or ",", "decimal": spelling.decimal or "."}
 
 
-def check_writable(path: Path) -> None:
-    """Raise, before any work is done, if a table cannot be written to this path."""
-    _kind_of(path)
-    if not path.parent.is_dir():
-        raise InputError(f"{path} cannot be written: there is no folder {path.parent}")
-
-
-def checked_delimiter(given: str | None) -> str | None:
-    """Return the delimiter that a person names: one character, or the word tab."""
-    if given in ("tab", "\\t"):
-        return "\t"
-    if given is not None and (len(given) != 1 or given in '"\r\n'):
-        raise InputError(f"--delimiter must be one character or 'tab', got {given!r}")
-    return given
-
-
-def _kind_of(path: Path) -> str:
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes[-1:] == [".gz"]:
-        suffixes.pop()
-    kind = suffixes[-1] if suffixes else ""
-    if kind not in (*SEPARATORS, ".parquet"):
-        raise InputError(
-            f"{path} must be named .csv, .tsv or .parquet (the first two also .gz)"
-        )
-    return kind
-
-
 def _read_text(path: Path, kind: str, delimiter: str | None) -> TableFile:
     text, facts = _decoded(_unpacked(path))
-    named = re.match(r"sep=(.)\r?\n", text)  # a line by which Excel tells it
+    named = re.match(r"sep=(.)\r?\n", text)  # the first line, as Excel writes it
     if named:
         text = text[named.end() :]
         delimiter = delimiter or named[1]
@@ -175,7 +136,7 @@ def _read_text(path: Path, kind: str, delimiter: str | None) -> TableFile:
         if count > 1:
             raise InputError(f"it must name each column once, got {name!r} twice")
     with warnings.catch_warnings():
-        # Rows longer than the first line would be cut, with a warning.
+        # Rows longer than the header would be cut, with a warning.
         warnings.simplefilter("error", pd.errors.ParserWarning)
         frame = pd.read_csv(
             io.StringIO(text),
@@ -188,7 +149,7 @@ def _read_text(path: Path, kind: str, delimiter: str | None) -> TableFile:
 
 
 def _unpacked(path: Path) -> bytes:
-    """Return the bytes of a text file, or refuse what is none."""
+    """Return the bytes of a text file, decompressed; raise if it is binary."""
     data = path.read_bytes()
     is_packed = path.suffix.lower() == ".gz"
     if is_packed and data[:2] != GZIP:
@@ -207,7 +168,7 @@ def _unpacked(path: Path) -> bytes:
 
 
 def _decoded(data: bytes) -> tuple[str, list[str]]:
-    """Return text, and what had to be found out to decode it."""
+    """Return the text, and how it was decoded if that is worth mentioning."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise InputError("it is UTF-16 text; save it as UTF-8")
     if b"\0" in data:
@@ -227,26 +188,26 @@ def _decoded(data: bytes) -> tuple[str, list[str]]:
 
 def _first_records(text: str, delimiter: str, n: int) -> list[list[str]]:
     """Return the header and the rows after it, up to one with too long a cell."""
-    found: list[list[str]] = []
+    first: list[list[str]] = []
     records = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     with suppress(csv.Error):
-        found.extend(islice((record for record in records if record), n))
-    return found
+        first.extend(islice((record for record in records if record), n))
+    return first
 
 
 def _delimiter_of(text: str, usual: str) -> str:
     """Return the delimiter that gives the first rows as many cells as the header.
 
-    Where several do, or none, it is the usual one if it is among those, or the one
-    that gives the header the most cells.
+    If several do, or none, prefer the usual one, then the one that gives the header
+    the most cells.
     """
     n_cells = {}
     is_even = {}
-    for delimiter in (usual, *(each for each in DELIMITERS if each != usual)):
+    for delimiter in dict.fromkeys((usual, *DELIMITERS)):
         counts = [len(row) for row in _first_records(text, delimiter, N_SAMPLED)]
         n_cells[delimiter] = counts[0] if counts else 0
         is_even[delimiter] = len(set(counts)) == 1 and counts[0] > 1
     if is_even[usual]:
         return usual
     even = [delimiter for delimiter in n_cells if is_even[delimiter]]
-    return max(even or n_cells, key=lambda each: n_cells[each])
+    return max(even or n_cells, key=lambda delimiter: n_cells[delimiter])

@@ -30,10 +30,10 @@ import torch
 from torch import Tensor
 
 from histreg._checks import check_choice, check_fraction
+from histreg._names import INTERVALS
 from histreg.bins import Bins
 from histreg.distribution import Histogram
 
-METHODS = ("central", "shortest")
 MARGIN = 1e-12  # relative, of the probability that is left outside
 ROUNDING = 4 * torch.finfo(torch.float64).eps  # of a level near one
 
@@ -150,7 +150,7 @@ def _left_outside(
 ) -> tuple[Tensor, Tensor]:
     """Return the probability below and above each interval before calibration, (n,)."""
     check_fraction("coverage", coverage)
-    check_choice("method", method, METHODS)
+    check_choice("method", method, INTERVALS)
     if method == "shortest":
         lower, upper = distribution.interval(coverage, "shortest")
         return distribution.cdf(lower), _survival(distribution, upper)

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from histreg._names import MODEL_JSON
 from histreg.bins import Bins
 from histreg.errors import InputError
-from histreg.tabular import model_files, model_schema
+from histreg.tabular import model_schema
 from histreg.tabular.columns import LabelCodes, NumberScaling, Table
 from histreg.tabular.model import Model
 from histreg.tabular.networks import CopiedBody, Stack, TabularBody
@@ -141,7 +142,7 @@ def check_size(
         n_layers, n_labels = len(layer_sizes(options.hidden_layer_sizes)), len(labels)
         if n_layers + n_labels > n_saved:
             raise InputError(
-                f"{model_files.DESCRIPTION} describes {n_layers} hidden layers and "
+                f"{MODEL_JSON} describes {n_layers} hidden layers and "
                 f"{n_labels} columns of labels, got only {n_saved} tensors"
             )
     elif n_saved != (n_own := n_models * len(options.backbone.state_dict())):

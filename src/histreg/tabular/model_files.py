@@ -22,11 +22,11 @@ from safetensors.torch import save as bytes_of_tensors
 from torch import Tensor
 
 from histreg._files import locked, whole
+from histreg._names import MODEL_JSON
 from histreg.errors import InputError, WriteError
 
 FORMAT = "histreg model"
 VERSION = 2
-DESCRIPTION = "model.json"
 WEIGHTS = re.compile(r"weights-[0-9a-f]{16}\.safetensors")
 MAX_BYTES = 2**26  # of the description, 64 MiB: a million labels are a third of it
 MAX_DEPTH = 100  # of nested objects and lists
@@ -58,7 +58,10 @@ def save(folder: Path, described: dict[str, Any], tensors: dict[str, Tensor]) ->
         raise WriteError(f"{folder} cannot be created: {error.strerror}") from error
     with locked(folder):
         replaced = _weights_named_in(folder)
-        with whole(folder / DESCRIPTION) as description, whole(folder / name) as path:
+        with (
+            whole(folder / MODEL_JSON) as description,
+            whole(folder / name) as path,
+        ):
             path.write_bytes(data)
             description.write_text(text, encoding="utf-8")
         # By now the weights are in place, and after them the description.
@@ -78,7 +81,7 @@ def load(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
     weights = folder / described["weights"]
     if hashlib.sha256(data).hexdigest() != described.get("sha256"):
         raise InputError(
-            f"{weights} is damaged: its checksum is not the one in {DESCRIPTION}"
+            f"{weights} is damaged: its checksum is not the one in {MODEL_JSON}"
         )
     try:
         return described, tensors_from_bytes(data)
@@ -109,9 +112,9 @@ class _WeightsMissingError(InputError):
 
 def _read(folder: Path) -> tuple[dict[str, Any], bytes]:
     """Return the description, and the bytes of the file of weights that it names."""
-    path = folder / DESCRIPTION
+    path = folder / MODEL_JSON
     if not path.is_file():
-        raise InputError(f"path must be a folder with a {DESCRIPTION}, got {folder}")
+        raise InputError(f"path must be a folder with a {MODEL_JSON}, got {folder}")
     described = _description_of(path)
     weights = folder / described["weights"]
     try:
@@ -174,7 +177,7 @@ def _description_of(path: Path) -> dict[str, Any]:
 
 def _weights_named_in(folder: Path) -> str | None:
     """Return the name of the weights of the model in a folder, if there is one."""
-    path = folder / DESCRIPTION
+    path = folder / MODEL_JSON
     if path.is_file():
         with suppress(InputError):
             name: str = _description_of(path)["weights"]

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from histreg import losses, targets
 from histreg._checks import check_choice
+from histreg._names import LOSSES, ON_NUMBERS
 from histreg.bins import Bins, as_float64
 from histreg.distribution import Histogram
 from histreg.errors import InputError, NoDistributionError
@@ -249,18 +250,6 @@ class OnMixture(Objective):
         return Histogram(self.bins[i], probs=cdf.diff(dim=-1).clamp(min=0))
 
 
-LOSSES = (
-    "histogram",
-    "brier",
-    "crps",
-    "softmax_mean_l2",
-    "softmax_mean_l1",
-    "softmax_per_bin_l2",
-    "mdn",
-    "l2",
-    "l1",
-)
-ON_NUMBERS = ("l2", "l1")  # losses that need no bins
 LEAST_RELATIVE_SPREAD = 64 * torch.finfo(torch.float64).eps  # of y that is not constant
 ON_BOUNDS = ("histogram",)  # losses that know what to do with a lower bound
 TARGETS = ("gaussian", "one_bin", "uniform", "projected")

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from histreg import spacings
 from histreg._checks import (
     check_choice,
     check_count,
@@ -19,10 +18,11 @@ from histreg._checks import (
     check_positive,
     check_real,
 )
+from histreg._names import LOSSES, SPACINGS
 from histreg.bins import checked_bins
 from histreg.errors import InputError
 from histreg.tabular.networks import ACTIVATIONS
-from histreg.tabular.objectives import LOSSES, TARGETS
+from histreg.tabular.objectives import TARGETS
 from histreg.tails import checked_kinds
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def check_options(options: HistogramRegressor) -> None:
     if not callable(options.target):
         check_choice("target", options.target, TARGETS)
     if isinstance(options.bins, str):
-        check_choice("bins", options.bins, spacings.NAMES)
+        check_choice("bins", options.bins, SPACINGS)
     elif options.bins is None or isinstance(options.bins, (int, float)):
         raise TypeError(
             "bins must be a name such as 'auto', or Bins (their number is n_bins), "

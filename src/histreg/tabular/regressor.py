@@ -26,10 +26,11 @@ from sklearn.utils.validation import (
 from torch import Tensor, nn
 
 from histreg._checks import check_choice, check_count, check_fraction, check_weight
+from histreg._names import INTERVALS, MODEL_JSON
 from histreg.bins import Bins
 from histreg.distribution import Histogram
 from histreg.errors import InputError
-from histreg.tabular import conformal, model_files, model_schema, training_state
+from histreg.tabular import model_files, model_schema, training_state
 from histreg.tabular.columns import TEMPORAL, Table, kinds_of, read_frame
 from histreg.tabular.fitting import (
     NetworkRows,
@@ -620,7 +621,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             coverage, infinite where that needs it.
         """
         check_fraction("coverage", coverage)
-        check_choice("method", method, conformal.METHODS)
+        check_choice("method", method, INTERVALS)
         parts = [p.interval(coverage, method) for p in self.predict_in_chunks(X)]
         lower, upper = map(np.concatenate, zip(*parts, strict=True))
         return lower, upper
@@ -735,7 +736,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             Where to predict, see the class.
         """
         device_of(device)
-        description = Path(path) / model_files.DESCRIPTION
+        description = Path(path) / MODEL_JSON
         described, tensors = model_files.load(Path(path))
         with model_files.errors_prefixed(f"{description} is damaged"):
             model_schema.check_description(described)

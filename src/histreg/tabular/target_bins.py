@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from histreg._names import ON_NUMBERS
 from histreg.bins import (
     SMALLEST_SPREAD,
     Bins,
@@ -22,7 +23,7 @@ from histreg.bins import (
     least_spread,
 )
 from histreg.errors import InputError
-from histreg.tabular.objectives import LEAST_RELATIVE_SPREAD, ON_NUMBERS
+from histreg.tabular.objectives import LEAST_RELATIVE_SPREAD
 from histreg.tabular.options import tail_kinds
 
 if TYPE_CHECKING:

@@ -301,7 +301,7 @@ def test_ctrl_c_stops_what_has_begun_on_a_cluster(cluster, tmp_path):
         study.send_signal(signal.SIGINT)
         _, errors = study.communicate(timeout=PATIENCE_S)
     assert (study.returncode, errors.count("\n")) == (130, 1), errors
-    assert "stopped; the same command goes on from here" in errors
+    assert "stopped; run the same command again to resume" in errors
     states = [Store(tmp_path / "histreg-study").state(run) for run in runs]
     begun = [state for run, state in zip(runs, states, strict=True) if run.workers()]
     # Those that were given to a worker and had to wait may have begun, and stopped.

@@ -9,14 +9,13 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from histreg._names import SPACINGS
 from histreg.errors import InputError
 
 if TYPE_CHECKING:
     from histreg.study.datasets.source import Floats
     from histreg.study.shapes.predictions import Prediction
 
-SPACINGS = ("uniform", "sqrt", "log", "symlog", "quantile", "auto")
-"""How bins are spaced, see `histreg.spacings`."""
 Predictor = Callable[["Floats", "Floats", int], Callable[["Floats"], "Prediction"]]
 """X and y to learn from, and a seed -> what predicts for other X.
 

@@ -1,0 +1,201 @@
+"""The command ``histreg fit``."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from histreg._checks import check_choice, check_count
+from histreg._names import LOSSES, MODEL_JSON, SPACINGS, TAILS
+from histreg.cli.errors import exit_on_user_error, requires_extra
+from histreg.cli.options import (
+    DayFirst,
+    DecimalMark,
+    Delimiter,
+    Overwrite,
+    Quiet,
+    TablePath,
+    split_names,
+    takes_options,
+)
+from histreg.cli.outputs import check_output, check_output_folder
+from histreg.cli.spelling import Spelling
+from histreg.cli.table_formats import check_table_output
+from histreg.errors import InputError
+
+EXAMPLE = "Example: histreg fit houses.csv --target price --drop id --out model/"
+MIN_BINS = 13  # of which twelve are padding
+MAX_SEED = 2**32 - 1  # of NumPy's generators
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """The options of ``histreg fit``.
+
+    Raises
+    ------
+    InputError
+        If a value cannot be used, whatever the table holds.
+    """
+
+    table: TablePath
+    target: Annotated[str, typer.Option("--target", "-t", help="Column to predict.")]
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the model.")]
+    drop: Annotated[
+        list[str] | None, typer.Option(help="Columns to leave out, comma-separated.")
+    ] = None
+    label: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Numeric columns to treat as labels, such as a zip code, "
+            "comma-separated."
+        ),
+    ] = None
+    y_range: Annotated[
+        tuple[float, float] | None,
+        typer.Option(
+            "--range",
+            metavar="LOW HIGH",
+            help="Range of the target for the bins to cover, if it is known.",
+        ),
+    ] = None
+    weight: Annotated[str | None, typer.Option(help="Column of row weights.")] = None
+    censored: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of 0 and 1, or true and false: 1 or true where the target is "
+            "only a lower bound. Not used as a feature."
+        ),
+    ] = None
+    holdout: Annotated[
+        float, typer.Option(help="Fraction of rows held out for testing; may be 0.")
+    ] = 0.2
+    calibration: Annotated[
+        float,
+        typer.Option(
+            help="Fraction of rows used to calibrate the intervals; ignored with "
+            "--censored."
+        ),
+    ] = 0.1
+    time: Annotated[
+        str | None,
+        typer.Option(
+            help="Column to order rows by, so that the last ones are held out; not "
+            "used as a feature. By default, rows are held out at random."
+        ),
+    ] = None
+    estimators: Annotated[
+        int, typer.Option(help="Number of networks in the ensemble.")
+    ] = 1
+    bins: Annotated[int, typer.Option(help="Number of bins.")] = 100
+    spacing: Annotated[
+        str, typer.Option(help=f"Spacing of the bins: one of {', '.join(SPACINGS)}.")
+    ] = "auto"
+    tails: Annotated[
+        str,
+        typer.Option(help=f"Distribution beyond the bins: one of {', '.join(TAILS)}."),
+    ] = "clip"
+    epochs: Annotated[int, typer.Option(help="Maximum number of epochs.")] = 200
+    loss: Annotated[
+        str, typer.Option(help=f"Training loss: one of {', '.join(LOSSES)}.")
+    ] = "histogram"
+    seed: Annotated[
+        int, typer.Option(help="Random seed of the split and of the training.")
+    ] = 0
+    save_holdout: Annotated[
+        Path | None,
+        typer.Option(help="File to write the held-out rows to, for `report`."),
+    ] = None
+    compare: Annotated[
+        bool,
+        typer.Option(
+            help="Also fit linear regression and the same network with the l2 loss."
+        ),
+    ] = True
+    delimiter: Delimiter = None
+    decimal: DecimalMark = None
+    day_first: DayFirst = None
+    overwrite: Overwrite = False
+    quiet: Quiet = False
+
+    def __post_init__(self) -> None:
+        check_choice("--spacing", self.spacing, SPACINGS)
+        check_choice("--tails", self.tails, TAILS)
+        check_choice("--loss", self.loss, LOSSES)
+        check_count("--epochs", self.epochs, at_least=1)
+        check_count("--estimators", self.estimators, at_least=1)
+        check_count("--bins", self.bins, at_least=MIN_BINS)
+        if not 0 <= self.seed <= MAX_SEED:
+            raise InputError(
+                f"--seed must lie from 0 to {MAX_SEED}, got --seed={self.seed}"
+            )
+        if self.y_range is not None:
+            low, high = self.y_range
+            if not -math.inf < low < high < math.inf:
+                raise InputError(
+                    "--range must have LOW below HIGH, both finite, "
+                    f"got --range {low:g} {high:g}"
+                )
+        if self.target in self.dropped:
+            raise InputError(f"--drop must not name the target, got {self.target!r}")
+        Spelling.from_options(self.delimiter, self.decimal, self.day_first)
+
+    @property
+    def dropped(self) -> list[str]:
+        """Columns to leave out."""
+        return split_names(self.drop)
+
+    @property
+    def labels(self) -> list[str]:
+        """Columns to read as labels."""
+        return split_names(self.label)
+
+    @property
+    def special_columns(self) -> list[str]:
+        """Columns that are used, but not as features."""
+        return [name for name in (self.weight, self.censored, self.time) if name]
+
+    @property
+    def spelling(self) -> Spelling:
+        """What is said about how the table writes numbers and dates."""
+        return Spelling.from_options(self.delimiter, self.decimal, self.day_first)
+
+    def check_outputs(self) -> None:
+        """Raise unless the model, and the held-out rows, can be written."""
+        check_output_folder(
+            "--out",
+            self.out,
+            overwrite=self.overwrite,
+            content="a model",
+            is_there=lambda folder: (folder / MODEL_JSON).exists(),
+        )
+        path = self.save_holdout
+        if path is None:
+            return
+        check_table_output(path)
+        check_output(
+            "--save-holdout", path, overwrite=self.overwrite, reads=[self.table]
+        )
+        if path.resolve() in (self.out.resolve(), *self.out.resolve().parents):
+            raise InputError(f"--save-holdout must differ from --out, got {path}")
+
+
+@exit_on_user_error
+@takes_options(FitOptions)
+def fit(options: FitOptions) -> None:
+    """Fit a model that predicts a column of a table, and show its test scores."""
+    options.check_outputs()
+    with requires_extra("cli"):
+        from histreg.cli import fitting
+
+    data = fitting.read(options)
+    parts = fitting.split(data, options)
+    model = fitting.fit(data, parts, options)
+    scores = fitting.score(model, data, parts, options)
+    fitting.save(model, scores, data, parts, options)
+    if not options.quiet:
+        fitting.print_result(scores, data, parts, options)

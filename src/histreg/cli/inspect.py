@@ -1,0 +1,82 @@
+"""The command ``histreg inspect``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from histreg.cli.errors import exit_on_user_error, requires_extra
+from histreg.cli.options import ModelPath
+
+if TYPE_CHECKING:
+    from histreg.tabular.regressor import HistogramRegressor
+
+EXAMPLE = "Example: histreg inspect model/"
+
+
+@exit_on_user_error
+def inspect(model: ModelPath) -> None:
+    """Show what a model is, its test scores, its bins and what theory says of them."""
+    with requires_extra("cli"):
+        from rich.console import Console
+        from rich.markup import escape
+        from rich.table import Table
+
+        from histreg import theory
+        from histreg.cli.reading import target_name
+        from histreg.cli.scores import (
+            percentiles_from_notes,
+            print_scores,
+            scores_from_notes,
+        )
+        from histreg.tabular.columns import named_kinds
+        from histreg.tabular.regressor import HistogramRegressor
+
+    regressor = HistogramRegressor.load(model)
+    notes, fitted = regressor.notes_, regressor.model_
+    console = Console()
+    summary = Table(title=escape(str(model)), show_header=False)
+    for name, fact in _facts(regressor).items():
+        summary.add_row(name, escape(fact))
+    console.print(summary)
+    scores = scores_from_notes(notes)
+    if scores:
+        print_scores(scores, notes["n_tested"], target_name(regressor))
+    names = list(getattr(regressor, "feature_names_in_", []))
+    kinds = named_kinds(fitted.kinds)
+    for kind in ("number", "time", "duration", "label") if names else ():
+        of_kind = [name for name, its in zip(names, kinds, strict=True) if its == kind]
+        if of_kind:
+            line = f"Columns of {kind}s: {', '.join(of_kind)}"
+            console.print(escape(line), style="dim", highlight=False)
+    for bins in fitted.bins:
+        y = percentiles_from_notes(notes) or bins.centers
+        sigma_in_bins = regressor.sigma_in_bins
+        explanation = theory.explain(bins, None, y, sigma_in_bins=sigma_in_bins)
+        console.print(escape(str(explanation)), highlight=False, soft_wrap=True)
+
+
+def _facts(regressor: HistogramRegressor) -> dict[str, str]:
+    """Return the first table of ``histreg inspect``, by row."""
+    from histreg.cli.reading import target_name
+    from histreg.tabular.columns import described_kinds
+
+    notes, fitted = regressor.notes_, regressor.model_
+    n_parameters = sum(p.numel() for p in fitted.network.parameters())
+    return {
+        "target": target_name(regressor),
+        "learnt from": f"{notes.get('source', 'a table')}, "
+        f"{notes.get('n_learnt', '?')} rows",
+        "columns": described_kinds(fitted.kinds),
+        "network": f"{fitted.network.n_models} x "
+        f"{regressor.hidden_layer_sizes}, {n_parameters:,} weights",
+        "loss": regressor.loss,
+        "epochs": str(regressor.n_iter_),
+        "bins": str(regressor.bins_)
+        + (f", grown {regressor.n_growths_} times" if regressor.n_growths_ else ""),
+        "clipped": f"{regressor.n_clipped_:,} of {regressor.n_seen_:,} targets",
+        "smoothing": f"{regressor.sigma_in_bins:g} bins in training, "
+        f"{regressor.final_sigma_in_bins} in the end",
+        "calibrated": "no"
+        if fitted.calibration is None
+        else f"on {len(fitted.calibration.y)} rows",
+    }

@@ -1,0 +1,106 @@
+"""Options: the ones that commands share, and how their text is parsed.
+
+Typer reads the signature of every command before it runs one. So this module, and
+every module that declares a command, imports only what is quick to load.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, TypeVar, get_type_hints
+
+import typer
+
+from histreg.errors import InputError
+
+T = TypeVar("T")
+
+TablePath = Annotated[
+    Path, typer.Argument(help="A .csv, .tsv (also .gz) or .parquet file.")
+]
+ModelPath = Annotated[Path, typer.Argument(help="A folder written by `fit`.")]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        help="Delimiter of a text file, such as ';' or 'tab'; detected by default."
+    ),
+]
+DecimalMark = Annotated[
+    str | None,
+    typer.Option(help="Decimal mark of a text file, '.' or ','; detected by default."),
+]
+DayFirst = Annotated[
+    bool | None,
+    typer.Option(
+        "--day-first/--month-first",
+        help="How to read dates such as 05/06/2020; detected by default.",
+    ),
+]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace existing output.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors.")]
+
+
+def takes_options(
+    options: Callable[..., T],
+) -> Callable[[Callable[[T], None]], Callable[..., None]]:
+    """Give a command that takes one object of options a Typer option for each field.
+
+    Parameters
+    ----------
+    options : dataclass
+        Its fields are annotated as parameters of a Typer command are.
+    """
+
+    def decorate(command: Callable[[T], None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def command_of_fields(**fields: Any) -> None:
+            command(options(**fields))
+
+        hints = get_type_hints(options, include_extras=True)
+        parameters = [
+            parameter.replace(annotation=hints[name])
+            for name, parameter in inspect.signature(options).parameters.items()
+        ]
+        # Typer reads these two, not the arguments of the function.
+        command_of_fields.__dict__["__signature__"] = inspect.Signature(parameters)
+        command_of_fields.__annotations__ = {p.name: p.annotation for p in parameters}
+        return command_of_fields
+
+    return decorate
+
+
+def split_names(given: list[str] | None) -> list[str]:
+    """Return the names of an option that may be repeated, or hold several by commas."""
+    return [name for part in given or [] for name in part.split(",") if name]
+
+
+def parse_numbers(option: str, given: str | None) -> list[float]:
+    """Return the distinct, comma-separated numbers of an option."""
+    if given is None:
+        return []
+    try:
+        numbers = [float(part) + 0.0 for part in given.split(",")]  # no -0.0
+    except ValueError:
+        raise InputError(
+            f"{option} must be comma-separated numbers, got {given or 'nothing'}"
+        ) from None
+    if any(map(math.isnan, numbers)):
+        raise InputError(f"{option} must be comma-separated numbers, got {given}")
+    repeated = [number for number in numbers if numbers.count(number) > 1]
+    if repeated:
+        raise InputError(
+            f"{option} must not repeat a number, got {shortest_text(repeated[0])} twice"
+        )
+    return numbers
+
+
+def shortest_text(number: float) -> str:
+    """Return the shortest text that reads as exactly this number."""
+    short = f"{number:g}"
+    return short if float(short) == number else repr(number).removesuffix(".0")

@@ -1,0 +1,134 @@
+"""The command ``histreg predict``."""
+
+from __future__ import annotations
+
+import sys
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from histreg._checks import check_choice, check_fraction
+from histreg._names import INTERVALS
+from histreg.cli.errors import exit_on_user_error, requires_extra
+from histreg.cli.options import (
+    DayFirst,
+    DecimalMark,
+    Delimiter,
+    ModelPath,
+    Overwrite,
+    Quiet,
+    TablePath,
+    parse_numbers,
+    shortest_text,
+)
+from histreg.cli.outputs import check_output, files_of_model
+from histreg.cli.spelling import Spelling
+from histreg.cli.table_formats import check_table_output
+from histreg.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from histreg.tabular.predictions import Predictions
+
+EXAMPLE = (
+    "Example: histreg predict model/ new.csv --interval 0.9 "
+    "--quantiles 0.1,0.5,0.9 --above 100 --out predictions.csv"
+)
+
+
+@exit_on_user_error
+def predict(
+    model: ModelPath,
+    table: TablePath,
+    interval: Annotated[
+        float | None,
+        typer.Option(help="Add an interval with this coverage, such as 0.9."),
+    ] = None,
+    method: Annotated[
+        str, typer.Option(help=f"Kind of interval: {' or '.join(INTERVALS)}.")
+    ] = "central",
+    quantiles: Annotated[
+        str | None,
+        typer.Option(help="Add quantiles at these levels, comma-separated."),
+    ] = None,
+    above: Annotated[
+        str | None,
+        typer.Option(help="Add P(y > t) for these thresholds t, comma-separated."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="File to write; standard output by default."),
+    ] = None,
+    delimiter: Delimiter = None,
+    decimal: DecimalMark = None,
+    day_first: DayFirst = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Predict for every row of a table, and add the predictions as columns."""
+    if out is not None:
+        check_table_output(out)
+        reads = [table, *files_of_model(model)]
+        check_output("--out", out, overwrite=overwrite, reads=reads)
+    elif sys.stdout is None:
+        raise InputError("standard output is closed; use --out to write a file")
+    levels = parse_numbers("--quantiles", quantiles)
+    if not all(0 <= level <= 1 for level in levels):
+        raise InputError(f"--quantiles must be levels from 0 to 1, got {quantiles}")
+    thresholds = parse_numbers("--above", above)
+    if interval is not None:
+        check_fraction("--interval", interval)
+    check_choice("--method", method, INTERVALS)
+    spelling = Spelling.from_options(delimiter, decimal, day_first)
+
+    with requires_extra("cli"):
+        import numpy as np
+        import pandas as pd
+        from rich.console import Console
+        from rich.markup import escape
+
+        from histreg.cli import tables
+        from histreg.cli.reading import read_for_model, target_name
+        from histreg.tabular.regressor import HistogramRegressor
+
+    regressor = HistogramRegressor.load(model)
+    read = read_for_model(regressor, table, spelling)
+    X = read.frame
+    if not quiet:
+        read.print_notes()
+    name = target_name(regressor)
+
+    def columns_of(predictions: Predictions) -> dict[str, NDArray[np.float64]]:
+        columns = {f"{name}_mean": predictions.mean}
+        if interval is not None:
+            percent = shortest_text(float(100 * Decimal(repr(interval))))
+            lower, upper = predictions.interval(interval, method)
+            columns |= {
+                f"{name}_lower_{percent}": lower,
+                f"{name}_upper_{percent}": upper,
+            }
+        for level in levels:
+            columns[f"{name}_q{shortest_text(level)}"] = predictions.quantiles(level)
+        for threshold in thresholds:
+            column = f"{name}_above_{shortest_text(threshold)}"
+            columns[column] = predictions.prob_above(threshold)
+        return columns
+
+    parts = [columns_of(part) for part in regressor.predict_in_chunks(X)]
+    found = {
+        column: np.concatenate([part[column] for part in parts]) for column in parts[0]
+    }
+    frame = read.as_written
+    taken = [column for column in found if column in frame.columns]
+    if taken:
+        raise InputError(f"{table} must not have a column {taken[0]!r} already")
+    result = pd.concat([frame, pd.DataFrame(found, index=frame.index)], axis=1)
+    if out is None:
+        result.to_csv(sys.stdout, index=False, **tables.text_options(read.spelling))
+        return
+    tables.write(result, out, read.spelling)
+    if not quiet:
+        Console().print(f"{len(result):,} rows in [bold]{escape(str(out))}[/bold]")

@@ -1,0 +1,198 @@
+"""The command ``histreg study run``."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from histreg._checks import check_count
+from histreg.cli.errors import (
+    INTERRUPTED,
+    exit_on_user_error,
+    exit_with,
+    requires_extra,
+)
+from histreg.cli.study.options import (
+    DEFAULT_STORE,
+    DataDir,
+    Datasets,
+    Epochs,
+    Imports,
+    Methods,
+    Models,
+    Names,
+    Seeds,
+    StoreFolder,
+)
+from histreg.cli.study.quantities import counted, duration
+from histreg.cli.study.status import print_failures
+from histreg.cli.study.user_modules import import_user_modules
+from histreg.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from histreg.study.engine.runner import Stack, Summary
+    from histreg.study.engine.runs import Record
+
+EXAMPLE = "Example: histreg study run overall projected --datasets pole,bike --jobs 2"
+STOPPED = "stopped; run the same command again to resume"
+
+
+@exit_on_user_error
+def run(
+    names: Names,
+    datasets: Datasets = None,
+    methods: Methods = None,
+    models: Models = None,
+    seeds: Seeds = None,
+    epochs: Epochs = None,
+    jobs: Annotated[
+        int | None, typer.Option(help="Number of processes; by default one per core.")
+    ] = None,
+    executor: Annotated[
+        str | None,
+        typer.Option(help="processes, in-process, dask, or dask://host:port."),
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Show what would be computed, and how long it takes."
+        ),
+    ] = False,
+    store: StoreFolder = DEFAULT_STORE,
+    data_dir: DataDir = None,
+    modules: Imports = None,
+) -> None:
+    """Compute the missing runs of experiments; it can be stopped and resumed."""
+    n_jobs = (os.cpu_count() or 1) if jobs is None else jobs
+    check_count("--jobs", n_jobs, at_least=1)
+    if data_dir is not None and not data_dir.is_dir():
+        raise InputError(f"--data-dir must be a folder, got {data_dir}")
+    with requires_extra("study"):
+        from rich.console import Console
+
+        from histreg.cli.study.progress import study_progress
+        from histreg.cli.study.selection import Selection
+        from histreg.study.engine import runner
+        from histreg.study.engine.executors import pool_of
+        from histreg.study.engine.store import Store
+
+    import_user_modules(modules)
+    records = Store(store)
+    runs = Selection(datasets, methods, models, seeds, epochs).runs(names)
+    stacks = runner.plan(runs, records)
+    console = Console()
+    n_missing = sum(map(len, stacks))
+    n_stopped = sum(records.epoch(run) > 0 for stack in stacks for run in stack)
+    line = f"{counted(len(runs), 'run')}, {len(runs) - n_missing} done already"
+    line += f", {n_stopped} resume from checkpoints" if n_stopped else ""
+    console.print(line)
+    if dry_run:
+        _print_plan(console, stacks, records.records(runs), n_jobs)
+        _print_absent_data(console, stacks, data_dir)
+        return
+    if not stacks:
+        return
+    try:
+        with (
+            _stopped_by_sigterm(),
+            pool_of(executor, n_jobs) as pool,
+            study_progress(console) as show,
+        ):
+            summary = runner.run(
+                runs,
+                records,
+                pool,
+                data_dir=None if data_dir is None else str(data_dir),
+                modules=modules or (),
+                on_change=show,
+            )
+    except KeyboardInterrupt:  # a second Ctrl-C, while the first is being handled
+        exit_with(STOPPED, INTERRUPTED)
+    _print_summary(console, summary)
+    if summary.failed:
+        print_failures(console, [records.state(run) for run in runs])
+    if summary.stopped:
+        exit_with(STOPPED, INTERRUPTED)
+    if summary.failed:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _stopped_by_sigterm() -> Iterator[None]:
+    """Let SIGTERM, which clusters and ``kill`` send, act as the first Ctrl-C.
+
+    Later ones are ignored: batch schedulers, and ``timeout``, send it more than once,
+    and a second Ctrl-C would end the workers without their checkpoints.
+    """
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        signal.default_int_handler(number, frame)
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _print_plan(
+    console: Console, stacks: list[Stack], known: list[Record], n_jobs: int
+) -> None:
+    """Print the stacks of a dry run, and how long they are expected to take."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    from histreg.study.engine import runner
+
+    table = Table("runs", "stack", "minutes of a core")
+    pace = runner.measured_pace(known)
+    for stack in stacks:
+        minutes = pace * runner.expected_s(stack) / 60
+        table.add_row(
+            str(len(stack)), escape(runner.stack_label(stack)), f"{minutes:.1f}"
+        )
+    console.print(table)
+    total = pace * sum(map(runner.expected_s, stacks)) / n_jobs
+    basis = "the existing records" if known else "times on two cores"
+    n_runs = counted(sum(map(len, stacks)), "run")
+    workers = counted(n_jobs, "process", "processes")
+    console.print(
+        f"{n_runs} to compute, about {duration(total)} with {workers}, estimated from "
+        f"{basis}"
+    )
+
+
+def _print_absent_data(
+    console: Console, stacks: list[Stack], data_dir: Path | None
+) -> None:
+    """Print which data sets of a dry run are not on this machine."""
+    from histreg.study.datasets import source
+
+    names = {str(run.facet("dataset") or "") for stack in stacks for run in stack}
+    sources = [source(name) for name in sorted(names - {""})]
+    absent = [
+        data.name
+        for data in sources
+        if not data.is_embedded and data.find(data_dir) is None
+    ]
+    if absent:
+        console.print(f"not here, to be downloaded if possible: {', '.join(absent)}")
+
+
+def _print_summary(console: Console, summary: Summary) -> None:
+    parts = [f"{counted(summary.finished, 'run')} finished"]
+    if summary.failed:
+        parts.append(f"{summary.failed} failed")
+    if summary.elsewhere:
+        parts.append(f"{summary.elsewhere} left to another process")
+    console.print(", ".join(parts))

@@ -1,0 +1,63 @@
+"""Selection: which runs are meant by the options that commands share."""
+
+import pytest
+
+from tests.cli.study.running import assert_refused, study
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["run", "nothing"], "experiment must be one of 'sines', "),
+        (["run", "overall", "--datasets", "iris"], "--datasets must be one of 'ct',"),
+        (
+            ["run", "forecasts", "--datasets", "etth1"],
+            "--datasets must be one of 'ct',",
+        ),
+        (["run", "forecasts", "--datasets", "pole"], "has the dataset pole"),
+        (["run", "overall", "--models", "GRU"], "--models must be for forecasts"),
+        (["run", "forecasts", "--models", "MLP"], "--models must be one of 'Linear',"),
+        (["run", "overall", "--datasets", "ETTh1"], "has the dataset ETTh1"),
+        (["run", "overall", "--datasets", "Pong"], "has the dataset Pong"),
+        (["run", "values", "--datasets", "pole"], "has the dataset pole"),
+        (["run", "values", "--datasets", "pong"], "--datasets must be one of 'ct',"),
+        (["run", "values", "--models", "GRU"], "--models must be for forecasts"),
+        (["run", "overall", "--methods", "l3"], "--methods must be one of "),
+        (["run", "overall", "--seeds", "one"], "--seeds must be numbers such as 1,2"),
+        (["run", "overall", "--seeds", "9"], "no run of overall has the seed 9"),
+        (["run", "overall", "--seeds", "5-1"], "--seeds must be numbers such as 1,2"),
+        (["run", "overall", "--seeds", "1-999999999"], "has the seed 6"),
+        (["run", "overall", "--seeds", "7-999999999"], "has the seed 7"),
+        (["run", "overall", "--seeds", "9" * 5000], "--seeds must be numbers such as"),
+        (["run", "overall", "--seeds", "²"], "--seeds must be numbers such as 1,2"),
+        (["run", "overall", "--seeds", "-1"], "--seeds must be numbers such as 1,2"),
+        (["run", "overall", "--seeds", "1--1"], "--seeds must be numbers such as 1,2"),
+        (["run", "overall", "--seeds", "1-"], "--seeds must be numbers such as 1,2"),
+        (["run", "overall", "--datasets", ""], "--datasets must name something, got"),
+        (["run", "projected", "--methods", "l2,HL-Gauss"], "has the method l2"),
+        (
+            ["run", "sines", "--epochs", "5"],
+            "--epochs must be for networks trained in epochs",
+        ),
+        (["run", "overall", "--epochs", "0"], "--epochs must be a whole number"),
+    ],
+    ids=lambda part: " ".join(part) if isinstance(part, list) else None,
+)
+def test_bad_input_is_refused_in_one_sentence(arguments, sentence, place):
+    assert_refused(place, arguments, sentence)
+
+
+def test_tables_series_and_games_are_asked_for_together():
+    printed = study(
+        *("run", "projected", "forecasts", "values", "--datasets", "pole,ETTh1,Pong"),
+        *("--methods", "HL-Gauss", "--seeds", "1", "--dry-run"),
+    )
+    assert "7 runs to compute" in printed  # Pole, four models and naive, Pong
+
+
+def test_a_method_may_have_a_comma_in_its_name():
+    command = ["run", "shapes", "--datasets", "diabetes", "--seeds", "0", "--dry-run"]
+    asked = "uniform bins,auto bins, 4 networks,NGBoost"
+    printed = study(*command, "--methods", asked)
+    assert "3 runs to compute" in printed and "auto bins, 4 networks" in printed
+    assert "1 run to compute" in study(*command, "--methods", "auto bins, 4 networks")

@@ -1,0 +1,84 @@
+"""The steps of a fit, one by one."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from histreg import HistogramRegressor
+from histreg.cli import fitting
+from histreg.cli.fit import FitOptions
+from histreg.errors import InputError
+from tests.cli.running import houses
+
+
+@pytest.fixture
+def options(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    houses(60).assign(w=1.0).to_csv("houses.csv", index=False)
+
+    def options_of(**changes):
+        fields = {"table": Path("houses.csv"), "target": "price", "out": Path("m")}
+        fields |= {"drop": ["id"], "epochs": 1, "compare": False, "quiet": True}
+        return FitOptions(**{**fields, **changes})
+
+    return options_of
+
+
+def test_rows_without_a_target_are_not_read(options):
+    data = fitting.read(options(weight="w", time="sold"))
+    assert len(data.table.frame) == 60
+    assert len(data.X) == len(data.y) == len(data.weights) == len(data.order) == 59
+    assert list(data.X.columns) == ["size", "kind", "zone"]
+    assert data.is_censored is None
+
+
+def test_a_column_that_is_dropped_may_be_used_otherwise(options):
+    data = fitting.read(options(drop=["id,w"], weight="w"))
+    assert data.weights is not None and "w" not in data.X
+
+
+def test_a_table_has_a_feature(options):
+    with pytest.raises(InputError, match="must have a feature column beside the targ"):
+        fitting.read(options(drop=["id,size,kind,sold,zone,w"]))
+
+
+def test_the_last_rows_in_time_are_held_out(options):
+    chosen = options(time="sold", holdout=0.5, calibration=0.0)
+    data = fitting.read(chosen)
+    parts = fitting.split(data, chosen)
+    assert parts.learn.max() < parts.test.min() and len(parts.test) == 30
+
+
+def test_without_test_rows_there_are_no_scores(options):
+    chosen = options(holdout=0.0)
+    data = fitting.read(chosen)
+    parts = fitting.split(data, chosen)
+    model = fitting.fit(data, parts, chosen)
+    assert fitting.score(model, data, parts, chosen) == {}
+
+
+@pytest.mark.parametrize(
+    ("loss", "calibration", "is_calibrated"),
+    [("histogram", 0.2, True), ("histogram", 0.1, False), ("l2", 0.2, False)],
+)
+def test_few_rows_and_losses_on_numbers_are_not_calibrated(
+    loss, calibration, is_calibrated, options
+):
+    chosen = options(loss=loss, calibration=calibration)
+    data = fitting.read(chosen)
+    model = fitting.fit(data, fitting.split(data, chosen), chosen)
+    assert (model.model_.calibration is not None) is is_calibrated
+
+
+def test_a_model_is_saved_with_notes_on_its_origin(options):
+    chosen = options(save_holdout=Path("rows.csv"))
+    data = fitting.read(chosen)
+    parts = fitting.split(data, chosen)
+    model = fitting.fit(data, parts, chosen)
+    fitting.save(model, {}, data, parts, chosen)
+    notes = HistogramRegressor.load("m").notes_
+    assert (notes["target"], notes["source"]) == ("price", "houses.csv")
+    assert notes["n_rows"] == 59 and notes["scores"] == {}
+    assert notes["y_percentiles"][100] == np.max(data.y[parts.learn])
+    assert len(Path("rows.csv").read_text().splitlines()) == 1 + len(parts.test)

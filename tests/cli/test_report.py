@@ -1,0 +1,52 @@
+"""The command that writes a page about a model."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import QUICK, assert_refused, histreg, houses, invoke
+
+
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        (
+            ["report", "model", "houses.csv", "--out", "r.pdf"],
+            "--out must be named .html",
+        ),
+        (
+            ["report", "model", "houses.csv", "-t", "size", "--out", "r2.html"],
+            "--target must not be a feature of the model, got 'size'",
+        ),
+        (
+            ["report", "model", "infinite.csv", "--out", "r2.html"],
+            "column 'size' must hold finite numbers, got inf in row 7",
+        ),
+        (["report", "model", "houses.csv", "--out", "no/r.html"], "no folder no"),
+    ],
+)
+def test_bad_input_is_refused_in_one_sentence(bad_tables, arguments, sentence):
+    assert_refused(bad_tables, arguments, sentence)
+
+
+def test_report_writes_one_page(place):
+    histreg(
+        *("report", "model", "test.csv", "--target", "price", "--out", "r.html"),
+        cwd=place,
+    )
+    html = (place / "r.html").read_text()
+    assert "learnt from a table of this name" not in html
+    assert "80 rows of test.csv" in html
+    assert "How well is price predicted?" in html and html.count("<img") == 10
+
+
+@pytest.mark.parametrize("name", ["价格", "السعر", "prix 💶", "prix €"])
+def test_a_target_in_any_script_is_reported_without_a_word(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = houses(60).drop(columns="id").rename(columns={"price": name})
+    table.to_csv("t.csv", index=False)
+    assert invoke("fit", "t.csv", "-t", name, "-o", "m", *QUICK).exit_code == 0
+    result = invoke("report", "m", "t.csv", "--out", "r.html")
+    assert (result.exit_code, result.stderr) == (0, "")
+    page = Path("r.html").read_text(encoding="utf-8")
+    assert f"How well is {name} predicted?" in page

@@ -1,0 +1,62 @@
+"""Scores: noted as JSON, read again, printed."""
+
+import json
+import math
+
+import pytest
+
+from histreg.cli.scores import (
+    percentiles_from_notes,
+    print_scores,
+    scores_from_notes,
+    scores_to_notes,
+)
+from histreg.tabular.scores import CensoredScores, Scores
+
+SCORES = Scores(1234.5, 2.0, 3.0, 4.0, 0.912, math.inf)
+CENSORED = CensoredScores(0.75, 1.5, 30.0)
+
+
+@pytest.mark.parametrize(("scores", "column"), [(SCORES, None), (CENSORED, "alive")])
+def test_scores_come_back_from_json(scores, column):
+    noted = json.dumps(scores_to_notes({"mine": scores}), allow_nan=False)
+    notes = {"scores": json.loads(noted), "n_tested": 3, "censored": column}
+    assert scores_from_notes(notes) == {"mine": scores}
+
+
+@pytest.mark.parametrize(
+    "notes",
+    [
+        {},
+        {"scores": "good", "n_tested": 3},
+        {"scores": {"mine": {"mae": 1.0}}, "n_tested": 3},
+        {"scores": {"mine": 1.0}, "n_tested": 3},
+        {"scores": scores_to_notes({"mine": SCORES}), "n_tested": "3"},
+        {"scores": scores_to_notes({"mine": SCORES}), "n_tested": 3, "censored": "c"},
+    ],
+)
+def test_other_notes_have_no_scores(notes):
+    assert scores_from_notes(notes) == {}
+
+
+def test_percentiles_are_finite_numbers():
+    assert percentiles_from_notes({"y_percentiles": [1, 2.5]}) == [1, 2.5]
+    for other in ("many", [], [None], [math.inf]):
+        assert percentiles_from_notes({"y_percentiles": other}) is None
+
+
+def test_a_table_has_a_row_per_model(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    print_scores({"histogram": SCORES, "[l2]": SCORES}, 1000, "price [€]")
+    shown = capsys.readouterr().out
+    assert "1,000 held-out rows, in units of price [€]" in shown
+    for words in ("histogram", "[l2]", "1,234", "91.2 %", "inf"):
+        assert words in shown
+
+
+def test_censored_rows_have_scores_of_their_own(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    print_scores({"histogram": CENSORED}, 60, "months")
+    shown = capsys.readouterr().out
+    assert "concordance" in shown and "CRPS up to 30" in shown and "0.750" in shown
+    assert "RMSE" not in shown
