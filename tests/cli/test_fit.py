@@ -203,7 +203,7 @@ def test_censored_rows_are_fitted_and_scored_as_such(tmp_path):
         ({"alive": 2}, [], "got 2.0 in row 1"),
         ({"alive": None}, [], "column 'alive' must hold 0 or 1"),
         ({"alive": True}, [], "two y whose order is known, got none among 60, 60"),
-        ({"alive": True}, ["--holdout", "0"], "must leave targets that are known"),
+        ({"alive": True}, ["--holdout", "0"], "must leave at least one known target"),
         ({}, ["--loss", "l2"], "censored needs loss='histogram'"),
         ({}, ["--censored", "dead"], "the table must have the column 'dead'"),
     ],
