@@ -23,9 +23,12 @@ LAYERS = [
     {"heads", "losses"},
     {"_cross_entropy", "metrics", "theory"},
     {"distribution", "targets"},
+    {"_windows"},
     {"bins"},
     {"spacings", "tails"},
+    {"_tilting"},
     {"_checks", "_files"},
+    {"_tensors"},
     {"errors"},
 ]
 PARTS = [path for path in SOURCE.rglob("*.py") if path.name != "__init__.py"]

@@ -17,7 +17,7 @@ from torch.autograd import gradcheck, gradgradcheck
 from torch.distributions import Categorical, MixtureSameFamily, Normal
 from torch.func import grad, vmap
 
-from histreg import Bins, Histogram, HistogramLoss, losses, targets
+from histreg import Bins, Histogram, HistogramLoss, _windows, losses, targets
 from tests.references import kaplan_meier
 from tests.registries import BINS, HISTOGRAM_LOSSES, LOSS_BINS, LOSSES, case
 
@@ -758,10 +758,10 @@ def test_the_module_follows_to_a_device(options):
 def test_a_device_without_float64_gets_float32(options, monkeypatch):
     logits, y = torch.randn(9, 12), torch.linspace(-1, 3, 9)
     expected = HistogramLoss(LOSS_BINS, **options)(logits, y)
-    for module in ("bins", "targets", "losses"):
+    for module in ("bins", "_windows", "targets", "losses"):
         monkeypatch.setattr(f"histreg.{module}.float64_on", lambda _: torch.float32)
     # Tables that were made before are of float64, and those of now must not stay.
-    anew = targets.gaussian_windows.__wrapped__
+    anew = _windows.gaussian_windows.__wrapped__
     monkeypatch.setattr("histreg.losses.gaussian_windows", anew)
     loss = HistogramLoss(LOSS_BINS, **options)
     torch.testing.assert_close(loss(logits, y), expected, rtol=1e-4, atol=1e-5)

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from histreg import spacings
 from histreg._checks import check_choice, check_count, check_positive
+from histreg._tensors import as_float64, float64_on, take
 from histreg.errors import InputError
 from histreg.tails import Tail, checked_kinds, tails_of
 
@@ -44,11 +45,6 @@ PRESETS = MappingProxyType(
 
 SMALLEST_SPREAD = 1e-290  # of y; below it, reciprocals of widths leave float64
 MOST_BEYOND = 100  # a growth reaches so many times as far as is needed, at most
-
-
-def float64_on(device: torch.device) -> torch.dtype:
-    """Return the widest float type of a device: float64, but float32 on Apple's."""
-    return torch.float32 if device.type == "mps" else torch.float64
 
 
 class _Onward(NamedTuple):
@@ -632,7 +628,7 @@ class Bins:
         """
         index = self.index_of(y)
         borders = self.borders.to(y.device, float64_on(y.device))
-        within = (y.to(borders.dtype) - entries(borders, index)) / entries(
+        within = (y.to(borders.dtype) - take(borders, index)) / take(
             borders.diff(), index
         )
         return index + within
@@ -646,25 +642,6 @@ class Bins:
             + (f", upper_tail={self.upper_tail}" if self.upper_tail else "")
             + ")"
         )
-
-
-def entries(table: Tensor, index: Tensor) -> Tensor:
-    """Return ``table[index]``, entry by entry of the first dimension.
-
-    Indexing by brackets takes three times as long, and of a scalar index it reads the
-    value, which waits for a device and fails under ``torch.func.vmap``.
-    """
-    chosen = table.index_select(0, index.flatten())
-    return chosen.view(index.shape + table.shape[1:])
-
-
-def as_float64(values: ArrayLike | Tensor) -> Tensor:
-    """Return a new float64 CPU tensor of a tensor, array, frame column or list."""
-    if isinstance(values, Tensor):
-        return values.detach().to("cpu", torch.float64, copy=True)
-    if isinstance(values, Sequence) and any(isinstance(v, Tensor) for v in values):
-        values = [float(v) for v in values]
-    return torch.from_numpy(np.array(values, dtype=np.float64))
 
 
 def check_bins(bins: object) -> None:

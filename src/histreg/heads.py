@@ -8,14 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from histreg._checks import check_count
-from histreg.bins import (
-    Bins,
-    as_float64,
-    checked_bins,
-    float64_on,
-    replacing_bins,
-    restored_bins,
-)
+from histreg._tensors import as_float64, float64_on
+from histreg.bins import Bins, checked_bins, replacing_bins, restored_bins
 from histreg.distribution import Histogram
 from histreg.errors import InputError
 

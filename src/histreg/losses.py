@@ -24,30 +24,16 @@ from histreg._checks import (
     check_shape,
     check_tensor,
     check_weight,
-    is_free_to_read,
 )
-from histreg._cross_entropy import (
-    at_least_float32,
-    cross_entropy,
-    window_cross_entropy,
-)
-from histreg.bins import (
-    Bins,
-    as_float64,
-    checked_bins,
-    float64_on,
-    replacing_bins,
-    restored_bins,
-)
+from histreg._cross_entropy import cross_entropy, window_cross_entropy
+from histreg._tensors import as_float64, at_least_float32, float64_on, is_free_to_read
+from histreg._windows import OneBinWindows, ProjectedWindows, Window, gaussian_windows
+from histreg.bins import Bins, checked_bins, replacing_bins, restored_bins
 from histreg.distribution import Histogram
 from histreg.errors import InputError
 from histreg.targets import (
     OUT_OF_RANGE,
-    OneBinWindows,
-    ProjectedWindows,
-    Window,
     gaussian,
-    gaussian_windows,
     mixture_weight,
     placed,
     uniform,

@@ -28,7 +28,8 @@ from histreg._checks import (
     check_shape,
     check_weight,
 )
-from histreg.bins import Bins, as_float64
+from histreg._tensors import as_float64
+from histreg.bins import Bins
 from histreg.distribution import Histogram
 from histreg.errors import InputError
 

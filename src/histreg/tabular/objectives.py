@@ -18,7 +18,8 @@ from torch import Tensor
 
 from histreg import losses, targets
 from histreg._checks import check_choice
-from histreg.bins import Bins, as_float64
+from histreg._tensors import as_float64
+from histreg.bins import Bins
 from histreg.distribution import Histogram
 from histreg.errors import InputError, NoDistributionError
 

@@ -35,14 +35,8 @@ from histreg._checks import (
     check_real,
     check_weight,
 )
-from histreg.bins import (
-    SMALLEST_SPREAD,
-    Bins,
-    as_float64,
-    checked_bins,
-    float64_on,
-    least_spread,
-)
+from histreg._tensors import as_float64, float64_on
+from histreg.bins import SMALLEST_SPREAD, Bins, checked_bins, least_spread
 from histreg.distribution import Histogram
 from histreg.errors import InputError
 from histreg.tabular import conformal, model_files, model_schema, training_state
