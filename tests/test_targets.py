@@ -369,3 +369,63 @@ def test_bins_must_be_bins():
     ):
         with pytest.raises(TypeError, match=r"bins must be a Bins .* got Tensor"):
             call()
+
+
+BY_NAME = {
+    "gaussian": ({"sigma": 0.3}, lambda y, b: targets.gaussian(y, b, sigma=0.3)),
+    "one_bin": ({}, targets.one_bin),
+    "uniform": ({"epsilon": 0.2}, lambda y, b: targets.uniform(y, b, epsilon=0.2)),
+    "projected": ({}, targets.projected),
+}
+
+
+def test_every_target_by_name_is_tried_below():
+    assert set(BY_NAME) == set(targets.TARGETS)
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_a_target_by_name_is_that_of_its_function(name, dtype):
+    options, function = BY_NAME[name]
+    bins = BINS["even"]
+    target = targets.target_of(name, **options)
+    y = some_y(bins, dtype)
+    assert torch.equal(target.probs(y, bins), function(y, bins))
+    windows = target.windows(bins, dtype, torch.device("cpu"))
+    assert (windows is None) == (name == "uniform")
+    if windows is not None:
+        inside = y.double().clamp(bins.low, bins.high)
+        torch.testing.assert_close(
+            windows(inside).dense(bins.n_bins), function(inside, bins).to(dtype)
+        )
+
+
+@pytest.mark.parametrize(
+    ("keeps_mean", "bins", "tilts"),
+    [
+        (None, "even", False),
+        (None, "uneven", True),
+        (True, "even", True),
+        (False, "uneven", False),
+    ],
+)
+def test_a_gaussian_is_tilted_on_uneven_bins_unless_told_otherwise(
+    keeps_mean, bins, tilts
+):
+    target = targets.target_of("gaussian", sigma_in_bins=2.0, keeps_mean=keeps_mean)
+    y = BINS[bins].centers[2:4]
+    expected = targets.gaussian(y, BINS[bins], sigma_in_bins=2.0, keeps_mean=tilts)
+    assert torch.equal(target.probs(y, BINS[bins]), expected)
+
+
+def test_a_function_gets_y_within_the_bins():
+    bins, seen = BINS["even"], []
+
+    def function(y, bins):
+        seen.append(y)
+        return targets.one_bin(y, bins)
+
+    y = torch.tensor([-1e9, 1e9])
+    targets.target_of(function).probs(y, bins)
+    targets.target_of(function, out_of_range="truncate").probs(y, bins)
+    assert seen[0].tolist() == [bins.low, bins.high]
+    assert seen[1].tolist() == [-1e9, 1e9]

@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from histreg import Bins, HistogramLoss, targets
-from histreg._windows import GaussianWindows
+from histreg._windows import GaussianWindows, TabulatedWindows
+from histreg.targets import GaussianTarget, ProjectedTarget
 from tests.references import rounding
 from tests.registries import BINS, TARGETS
 
@@ -46,3 +47,24 @@ def test_tables_do_not_grow_with_the_square_of_the_bins():
     bins = Bins.uniform(0, 1, 5000)
     loss = HistogramLoss(bins, sigma=0.05)  # windows of half the bins
     assert len(pickle.dumps(loss)) < 2**20
+
+
+@all_bins
+@pytest.mark.parametrize("target", [GaussianTarget(), ProjectedTarget()], ids=str)
+def test_windows_of_a_table_are_those_computed(bins, target, dtype, generator):
+    windows = target.windows(bins, dtype, torch.device("cpu"))
+    y = torch.rand(50, generator=generator, dtype=torch.float64)
+    y = (bins.low + y * (bins.high - bins.low)).clamp(bins.low, bins.high)
+    tabulated = TabulatedWindows(windows, y.unique())
+    some = y[torch.randint(50, (4, 5), generator=generator)]
+    for found, expected in zip(tabulated(some), windows(some), strict=True):
+        torch.testing.assert_close(found, expected)
+
+
+def test_a_y_that_is_not_in_the_table_is_computed():
+    bins = BINS["even"]
+    windows = GaussianTarget().windows(bins, torch.float32, torch.device("cpu"))
+    tabulated = TabulatedWindows(windows, bins.centers)
+    for y in (bins.borders, bins.centers[:3] + 0.01 * bins.width):
+        for found, expected in zip(tabulated(y), windows(y), strict=True):
+            assert torch.equal(found, expected)

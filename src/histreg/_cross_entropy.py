@@ -52,12 +52,16 @@ def window_cross_entropy(logits: Tensor, window: Window) -> Tensor:
     Parameters
     ----------
     logits : Tensor of shape (..., k), float32 or float64
-    window : Window of shape (..., m)
+    window : Window of shape (..., m), or of its last dimensions
+        Samples of leading dimensions that the window lacks share it.
 
     Returns
     -------
     Tensor of shape (...)
     """
+    if window.indices.dim() < logits.dim():
+        shape = (*logits.shape[:-1], window.indices.shape[-1])
+        window = Window(*(part.expand(shape) for part in window))
     if _knows_its_gradient(logits, window):
         return _WithGradient.apply(_window, _evaluate_window, logits, *window)
     return _window(logits, *window)

@@ -203,6 +203,30 @@ class TiltedWindows:
         return indices, tilted.to(probs.dtype), tilt
 
 
+class TabulatedWindows:
+    """Other windows, computed once for the y that training comes back to.
+
+    Parameters
+    ----------
+    windows : callable, y (...) -> Window of shape (..., m)
+    distinct : Tensor of shape (u,), float64
+        Increasing, and within the bins.
+    """
+
+    def __init__(self, windows: Callable[[Tensor], Window], distinct: Tensor) -> None:
+        self._windows = windows
+        self._distinct = distinct
+        self._table = windows(distinct)
+
+    def __call__(self, y: Tensor) -> Window:  # (...) -> (..., m)
+        """Return the window of each y; one that is not in the table is computed."""
+        index = torch.searchsorted(self._distinct, y.contiguous())
+        index = index.clamp(max=len(self._distinct) - 1)
+        if not torch.equal(take(self._distinct, index), y):
+            return self._windows(y)
+        return Window(*(take(part, index) for part in self._table))
+
+
 @functools.lru_cache(maxsize=32)
 def gaussian_windows(
     bins: Bins,

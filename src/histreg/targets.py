@@ -23,7 +23,11 @@ and 1e-12 for a hundredth of a bin.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -42,6 +46,7 @@ from histreg._windows import (
     USEFUL_SIGMAS,
     OneBinWindows,
     ProjectedWindows,
+    Window,
     gaussian_windows,
 )
 from histreg.bins import Bins, check_bins
@@ -49,7 +54,13 @@ from histreg.errors import InputError
 
 __all__ = ["from_cdf", "gaussian", "one_bin", "projected", "uniform", "with_mean"]
 
+TargetFunction = Callable[[Tensor, Bins], Tensor]
+"""(y (...), bins) -> target probabilities (..., k)."""
+Windows = Callable[[Tensor], Window]
+"""(y (...) within the bins) -> Window of shape (..., m)."""
+
 OUT_OF_RANGE = ("clip", "truncate", "error")
+DEFAULT_SIGMA_IN_BINS = 2.0  # the paper's rule of thumb
 
 
 def gaussian(
@@ -189,7 +200,7 @@ def uniform(
     >>> uniform(torch.tensor(0.5), Bins([0.0, 1.0, 2.0]), epsilon=0.5)
     tensor([0.7500, 0.2500])
     """
-    epsilon = mixture_weight(bins, epsilon, epsilon_per_bin)
+    epsilon = _mixture_weight(bins, epsilon, epsilon_per_bin)
     return one_bin(y, bins, out_of_range=out_of_range) * (1 - epsilon) + (
         epsilon / bins.n_bins
     )
@@ -302,16 +313,264 @@ def from_cdf(cdf: Callable[[Tensor], Tensor], bins: Bins, *, like: Tensor) -> Te
     return torch.where(mass > 0, inside, end).to(_result_dtype(like))
 
 
-def mixture_weight(
+@dataclass(frozen=True, kw_only=True)
+class Target(ABC):
+    """How y becomes a probability vector: one small object per kind of target.
+
+    `target_of` makes one from its name and options. The loss uses `windows` where
+    there are any, and `probs` where there are none.
+
+    Parameters
+    ----------
+    out_of_range : {"clip", "truncate", "error"}
+        What becomes of a y outside the bins.
+    """
+
+    out_of_range: str = "clip"
+
+    @abstractmethod
+    def probs(self, y: Tensor, bins: Bins) -> Tensor:
+        """Return target probabilities: (...) -> (..., k)."""
+
+    def windows(
+        self,
+        bins: Bins,  # noqa: ARG002
+        dtype: torch.dtype,  # noqa: ARG002
+        device: torch.device,  # noqa: ARG002
+    ) -> Windows | None:
+        """Return the windows of y within the bins, or None if there are none.
+
+        Parameters
+        ----------
+        bins : Bins
+        dtype, device
+            Of the probabilities; tables are prepared for them.
+        """
+        return None
+
+
+@dataclass(frozen=True)
+class GaussianTarget(Target):
+    """The truncated Gaussian around y, see `gaussian`.
+
+    Parameters
+    ----------
+    sigma, sigma_in_bins : float, optional
+        One of them. With neither, sigma is 2 bins.
+    keeps_mean : bool, optional
+        If None, the target is tilted to the mean y on bins of unequal width only,
+        where it would be far from it.
+    """
+
+    sigma: float | None = None
+    sigma_in_bins: float | None = None
+    keeps_mean: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.sigma is None and self.sigma_in_bins is None:
+            object.__setattr__(self, "sigma_in_bins", DEFAULT_SIGMA_IN_BINS)
+        check_positive(self.unit, self.size)
+
+    @property
+    def unit(self) -> str:
+        """The name of the option that was given."""
+        return "sigma" if self.sigma_in_bins is None else "sigma_in_bins"
+
+    @property
+    def size(self) -> float:
+        """The standard deviation in the unit that it was given in."""
+        return getattr(self, self.unit)
+
+    def sigma_on(self, bins: Bins) -> float:
+        """Return the standard deviation in units of y.
+
+        An error if it was given in bins and these differ in width.
+        """
+        return self.size if self.unit == "sigma" else self.size * bins.width
+
+    def tilts(self, bins: Bins) -> bool:
+        """Whether targets over these bins are tilted to have the mean y."""
+        return not bins.is_uniform if self.keeps_mean is None else self.keeps_mean
+
+    def probs(self, y: Tensor, bins: Bins) -> Tensor:
+        """Return the mass of the Gaussian in each bin."""
+        return gaussian(
+            y,
+            bins,
+            sigma=self.sigma,
+            sigma_in_bins=self.sigma_in_bins,
+            keeps_mean=self.tilts(bins),
+            out_of_range=self.out_of_range,
+        )
+
+    def windows(
+        self, bins: Bins, dtype: torch.dtype, device: torch.device
+    ) -> Windows | None:
+        """Return the bins within reach of y.
+
+        None if y may lie far outside, and while compiling: a compiler cannot make the
+        tables.
+        """
+        if self.out_of_range == "truncate" or torch.compiler.is_compiling():
+            return None
+        is_in_bins = self.unit == "sigma_in_bins"
+        return gaussian_windows(
+            bins, float(self.size), is_in_bins, self.tilts(bins), dtype, device
+        )
+
+
+@dataclass(frozen=True)
+class OneBinTarget(Target):
+    """The bin of y, see `one_bin`."""
+
+    def probs(self, y: Tensor, bins: Bins) -> Tensor:
+        """Return one-hot vectors."""
+        return one_bin(y, bins, out_of_range=self.out_of_range)
+
+    def windows(
+        self, bins: Bins, dtype: torch.dtype, device: torch.device
+    ) -> Windows | None:
+        """Return windows of one bin."""
+        return OneBinWindows(bins, dtype, device)
+
+
+@dataclass(frozen=True)
+class UniformTarget(Target):
+    """The bin of y mixed with equal bins, see `uniform`; it has mass in all bins.
+
+    Parameters
+    ----------
+    epsilon : float
+        The weight of the uniform part.
+    keeps_mean : bool, optional
+        Whether the target is tilted to have the mean y.
+    """
+
+    epsilon: float
+    keeps_mean: bool | None = None
+
+    def __post_init__(self) -> None:
+        _check_mixture_weight(self.epsilon)
+
+    def probs(self, y: Tensor, bins: Bins) -> Tensor:
+        """Return the mixtures."""
+        probs = uniform(y, bins, epsilon=self.epsilon, out_of_range=self.out_of_range)
+        return with_mean(probs, y, bins) if self.keeps_mean else probs
+
+
+@dataclass(frozen=True)
+class ProjectedTarget(Target):
+    """y split between its two nearest centers, see `projected`."""
+
+    def probs(self, y: Tensor, bins: Bins) -> Tensor:
+        """Return two-hot vectors."""
+        return projected(y, bins, out_of_range=self.out_of_range)
+
+    def windows(
+        self, bins: Bins, dtype: torch.dtype, device: torch.device
+    ) -> Windows | None:
+        """Return windows of two bins."""
+        return ProjectedWindows(bins, dtype, device)
+
+
+@dataclass(frozen=True)
+class FunctionTarget(Target):
+    """The target that a function of the user returns.
+
+    Parameters
+    ----------
+    function : callable, (y, bins) -> Tensor of shape (..., k)
+        It gets y in float64, clipped to the bins unless ``out_of_range="truncate"``.
+    keeps_mean : bool, optional
+        Whether the target is tilted to have the mean y.
+    """
+
+    function: TargetFunction
+    keeps_mean: bool | None = None
+
+    def probs(self, y: Tensor, bins: Bins) -> Tensor:
+        """Return what the function returns."""
+        y = clip_to_bins(y, bins, self.out_of_range)
+        probs = self.function(y, bins)
+        return with_mean(probs, y, bins) if self.keeps_mean else probs
+
+
+TARGETS: Mapping[str, Callable[..., Target]] = MappingProxyType(
+    {
+        "gaussian": GaussianTarget,
+        "one_bin": OneBinTarget,
+        "uniform": UniformTarget,
+        "projected": ProjectedTarget,
+    }
+)
+
+
+def target_of(
+    target: str | TargetFunction,
+    *,
+    sigma: float | None = None,
+    sigma_in_bins: float | None = None,
+    keeps_mean: bool | None = None,
+    epsilon: float | None = None,
+    out_of_range: str = "clip",
+) -> Target:
+    """Return the target of a name and its options: the one place that knows them all.
+
+    Parameters
+    ----------
+    target : {"gaussian", "one_bin", "uniform", "projected"} or callable
+    sigma, sigma_in_bins : float, optional
+        For ``"gaussian"``: one of them, or none for 2 bins.
+    keeps_mean : bool, optional
+        For ``"gaussian"``, ``"uniform"`` and callables.
+    epsilon : float, optional
+        For ``"uniform"``, which needs it.
+    out_of_range : {"clip", "truncate", "error"}
+
+    Returns
+    -------
+    Target
+    """
+    if not callable(target):
+        check_choice("target", target, TARGETS)
+    check_choice("out_of_range", out_of_range, OUT_OF_RANGE)
+    if (epsilon is not None) != (target == "uniform"):
+        raise InputError(
+            'epsilon must be given with target="uniform" and with no other, '
+            f"got {target=} and {epsilon=}"
+        )
+    if keeps_mean is not None and target in ("one_bin", "projected"):
+        raise InputError(
+            'keeps_mean needs a target over several bins ("projected" keeps the mean '
+            f"without it), got {target=}, {keeps_mean=}"
+        )
+    if (sigma is not None) + (sigma_in_bins is not None) > (target == "gaussian"):
+        raise InputError(
+            'give either sigma or sigma_in_bins with target="gaussian", and neither '
+            f"with others, got {target=}, {sigma=}, {sigma_in_bins=}"
+        )
+    options = {
+        "sigma": sigma,
+        "sigma_in_bins": sigma_in_bins,
+        "keeps_mean": keeps_mean,
+        "epsilon": epsilon,
+    }
+    given: dict[str, Any] = {
+        name: value for name, value in options.items() if value is not None
+    }
+    if callable(target):
+        return FunctionTarget(target, **given, out_of_range=out_of_range)
+    return TARGETS[target](**given, out_of_range=out_of_range)
+
+
+def _mixture_weight(
     bins: Bins, epsilon: float | None, epsilon_per_bin: float | None
 ) -> float:
     """Return the weight of the uniform part from either way of giving it."""
-    if (epsilon is None) == (epsilon_per_bin is None):
-        raise InputError(
-            "give either epsilon or epsilon_per_bin, "
-            f"got {epsilon=} and {epsilon_per_bin=}"
-        )
-    if epsilon_per_bin is not None:
+    if epsilon is not None and epsilon_per_bin is None:
+        _check_mixture_weight(epsilon)
+        return epsilon
+    if epsilon_per_bin is not None and epsilon is None:
         most = 1 / (bins.n_bins - 1)
         if not 0 <= epsilon_per_bin <= most:
             raise InputError(
@@ -320,9 +579,14 @@ def mixture_weight(
             )
         # p_on = 1 - (k - 1) e and p_off = e are the mixture of weight k e.
         return epsilon_per_bin * bins.n_bins
-    if epsilon is None or not 0 <= epsilon <= 1:
+    raise InputError(
+        f"give either epsilon or epsilon_per_bin, got {epsilon=} and {epsilon_per_bin=}"
+    )
+
+
+def _check_mixture_weight(epsilon: float) -> None:
+    if not 0 <= epsilon <= 1:
         raise InputError(f"epsilon must lie in [0, 1], got {epsilon=}")
-    return epsilon
 
 
 def _truncated_gaussian(y: Tensor, borders: Tensor, sigma: float | Tensor) -> Tensor:
@@ -396,10 +660,10 @@ def _checked(y: Tensor, bins: Bins, out_of_range: str) -> Tensor:
     check_choice("out_of_range", out_of_range, OUT_OF_RANGE)
     check_bins(bins)
     check_finite("y", y)
-    return placed(y, bins, out_of_range)
+    return clip_to_bins(y, bins, out_of_range)
 
 
-def placed(y: Tensor, bins: Bins, out_of_range: str) -> Tensor:
+def clip_to_bins(y: Tensor, bins: Bins, out_of_range: str) -> Tensor:
     """Return y clipped to the bins, left as it is, or refused.
 
     Clipping is in float64: the ends may not be representable in the dtype of y. A y in

@@ -61,12 +61,11 @@ from histreg.tabular.objectives import (
     LOSSES,
     ON_BOUNDS,
     ON_NUMBERS,
-    TARGETS,
-    NamedTarget,
+    ON_TARGETS,
     Objective,
-    TargetProbs,
     center_and_scale,
     objective_of,
+    target_for,
 )
 from histreg.tabular.training import (
     Epoch,
@@ -80,6 +79,7 @@ from histreg.tabular.training import (
 )
 from histreg.tabular.training_state import TrainingState
 from histreg.tails import checked_kinds
+from histreg.targets import TARGETS, GaussianTarget, TargetFunction
 
 OUTPUT_TYPES = ("mean", "median", "mode", "quantiles")
 DECILES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -101,7 +101,6 @@ STRUCTURE = (
     "n_estimators",
     "backbone",
 )
-ON_TARGETS = ("brier", "histogram")  # losses that smoothing concerns
 MOST_EMBEDDED = 128  # columns, see docs/regressor.md
 FEWEST_JUDGES = 5  # validation rows, below which their loss tells nothing
 
@@ -257,7 +256,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         dropout: float = 0.1,
         embedding_width: int | str = "auto",
         loss: str = "histogram",
-        target: str | TargetProbs = "gaussian",
+        target: str | TargetFunction = "gaussian",
         n_bins: int = 100,
         sigma_in_bins: float = 2.0,
         padding_in_sigmas: float = 3.0,
@@ -1133,13 +1132,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     def _objective(
         self, bins: Sequence[Bins], center: Tensor, scale: Tensor
     ) -> Objective:
-        target = self._target(self.sigma_in_bins)
+        target = target_for(self.target, self.sigma_in_bins)
         return objective_of(self.loss, bins, center, scale, target)
-
-    def _target(self, sigma_in_bins: float) -> TargetProbs:
-        if callable(self.target):
-            return self.target
-        return NamedTarget(self.target, sigma_in_bins)
 
     def _body(
         self,
@@ -1286,7 +1280,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             self.model_.network,
             rows,
             held_out,
-            Measure(objective.loss, objective.error),
+            Measure(objective.loss_on(rows.y), objective.error),
             settings,
             optimizer=optimizer,
             on_epoch=self._report,
@@ -1326,7 +1320,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             model.bins,
             model.objective.center,
             model.objective.scale,
-            NamedTarget("gaussian", float(self.final_sigma_in_bins or 0)),
+            GaussianTarget(sigma_in_bins=self.final_sigma_in_bins),
         )
         model.network.body.requires_grad_(False)
         try:
@@ -1334,7 +1328,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                 sharp,
                 rows,
                 held_out,
-                Measure(objective.loss, objective.error),
+                Measure(objective.loss_on(rows.y), objective.error),
                 settings,
                 optimizer=optimizer or optimizer_of(sharp.readout, settings),
                 generators=generators,

@@ -15,10 +15,17 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from histreg import losses, targets
+from histreg import losses
 from histreg._checks import check_fraction
 from histreg.bins import Bins
 from histreg.study.methods.method import Criterion, NetworkMethod, Targets
+from histreg.targets import (
+    GaussianTarget,
+    OneBinTarget,
+    ProjectedTarget,
+    Target,
+    UniformTarget,
+)
 
 
 class OnHistogram(NetworkMethod):
@@ -65,9 +72,14 @@ def mean_of(probs: Tensor, bins: Bins) -> Tensor:
 class HistogramLossMethod(OnHistogram):
     """Cross-entropy against a histogram of y."""
 
+    @property
     @abstractmethod
+    def target(self) -> Target:
+        """How y becomes a histogram."""
+
     def target_probs(self, y: Tensor, bins: Bins) -> Tensor:
         """Return the target of each y: (...) -> (..., k)."""
+        return self.target.probs(y, bins)
 
     def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
         """Return the cross-entropies."""
@@ -160,9 +172,10 @@ class HLGauss(HistogramLossMethod):
     n_bins: int = 100
     padding_in_bins: float = 10.0
 
-    def target_probs(self, y: Tensor, bins: Bins) -> Tensor:
-        """Return the mass of the Gaussian in each bin."""
-        return targets.gaussian(y, bins, sigma=self.sigma_in_bins * bins.width)
+    @property
+    def target(self) -> Target:
+        """The Gaussian, never tilted: the study's bins are of equal width."""
+        return GaussianTarget(sigma_in_bins=self.sigma_in_bins)
 
 
 @dataclass(frozen=True)
@@ -244,9 +257,10 @@ class HLOneBin(HistogramLossMethod):
         moved = self.shift_in_bins * bins.width
         return Bins.uniform(bins.low + moved, bins.high + moved, self.n_bins)
 
-    def target_probs(self, y: Tensor, bins: Bins) -> Tensor:
-        """Return one-hot vectors."""
-        return targets.one_bin(y, bins)
+    @property
+    def target(self) -> Target:
+        """One-hot vectors."""
+        return OneBinTarget()
 
 
 @dataclass(frozen=True)
@@ -264,9 +278,10 @@ class HLUniform(HistogramLossMethod):
     n_bins: int = 100
     padding_in_bins: float = 10.0
 
-    def target_probs(self, y: Tensor, bins: Bins) -> Tensor:
-        """Return the mixtures."""
-        return targets.uniform(y, bins, epsilon=self.epsilon)
+    @property
+    def target(self) -> Target:
+        """The mixture."""
+        return UniformTarget(self.epsilon)
 
 
 @dataclass(frozen=True)
@@ -277,6 +292,7 @@ class HLProjected(HistogramLossMethod):
     n_bins: int = 100
     padding_in_bins: float = 10.0
 
-    def target_probs(self, y: Tensor, bins: Bins) -> Tensor:
-        """Return two-hot vectors."""
-        return targets.projected(y, bins)
+    @property
+    def target(self) -> Target:
+        """Two-hot vectors."""
+        return ProjectedTarget()
