@@ -154,7 +154,7 @@ class PlacedWindows:
 
     def __call__(self, y: Tensor) -> Window:  # (...) -> (..., m)
         """Return the window of each y."""
-        return self._windows(self._bins.place_of(y))
+        return self._windows(self._bins.bin_coordinate(y))
 
 
 class TiltedWindows:
@@ -180,7 +180,7 @@ class TiltedWindows:
     def __call__(self, y: Tensor) -> Window:  # (...) -> (..., m)
         """Return the window of each y."""
         with torch.no_grad():
-            place = self._bins.place_of(y) * _TILTS_PER_BIN
+            place = self._bins.bin_coordinate(y) * _TILTS_PER_BIN
             index = place.long().clamp(0, len(self._tilts) - 2)
             start = torch.lerp(
                 take(self._tilts, index),

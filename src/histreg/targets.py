@@ -135,7 +135,7 @@ def gaussian(
     wide = float64_on(y.device)
     if sigma is None and not bins.is_uniform:
         borders = torch.arange(bins.n_bins + 1, dtype=wide, device=y.device)
-        probs = _truncated_gaussian(bins.place_of(y), borders, size)
+        probs = _truncated_gaussian(bins.bin_coordinate(y), borders, size)
     else:
         borders = bins.borders.to(y.device, wide)
         size = size * bins.width if sigma is None else size
