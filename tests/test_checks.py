@@ -4,7 +4,6 @@ import math
 
 import pytest
 import torch
-from torch.func import vmap
 
 from histreg import _checks
 
@@ -55,29 +54,3 @@ def test_numbers_do_not_stand_for_true_and_false():
     _checks.check_bool("censored", torch.tensor([True]))
     with pytest.raises(TypeError, match=r"^censored must hold bool, got torch\.uint8$"):
         _checks.check_bool("censored", torch.ones(1, dtype=torch.uint8))
-
-
-def test_values_are_there_to_read_unless_compiling_or_mapping():
-    seen = []
-
-    def look(y):
-        seen.append((_checks.has_values(y), _checks.is_free_to_read(y)))
-        return y + 1
-
-    look(torch.zeros(2))
-    vmap(look)(torch.zeros(2))
-    assert seen == [(True, True), (False, False)]
-
-
-def test_reading_waits_for_no_device():
-    assert not _checks.is_free_to_read(torch.zeros(2, device="meta"))
-
-
-def test_a_compiled_function_is_not_looked_into():
-    torch.compiler.reset()
-
-    @torch.compile(backend="eager", fullgraph=True)
-    def look(y):
-        return y + (1.0 if _checks.has_values(y) else 2.0)
-
-    assert look(torch.zeros(())).item() == 2.0

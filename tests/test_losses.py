@@ -17,7 +17,7 @@ from torch.autograd import gradcheck, gradgradcheck
 from torch.distributions import Categorical, MixtureSameFamily, Normal
 from torch.func import grad, vmap
 
-from histreg import Bins, Histogram, HistogramLoss, losses, targets
+from histreg import Bins, Histogram, HistogramLoss, _windows, losses, targets
 from tests.references import kaplan_meier
 from tests.registries import BINS, HISTOGRAM_LOSSES, LOSS_BINS, LOSSES, case
 
@@ -758,11 +758,11 @@ def test_the_module_follows_to_a_device(options):
 def test_a_device_without_float64_gets_float32(options, monkeypatch):
     logits, y = torch.randn(9, 12), torch.linspace(-1, 3, 9)
     expected = HistogramLoss(LOSS_BINS, **options)(logits, y)
-    for module in ("bins", "targets", "losses"):
+    for module in ("bins", "_windows", "targets", "losses"):
         monkeypatch.setattr(f"histreg.{module}.float64_on", lambda _: torch.float32)
     # Tables that were made before are of float64, and those of now must not stay.
-    anew = targets.gaussian_windows.__wrapped__
-    monkeypatch.setattr("histreg.losses.gaussian_windows", anew)
+    anew = _windows.gaussian_windows.__wrapped__
+    monkeypatch.setattr("histreg.targets.gaussian_windows", anew)
     loss = HistogramLoss(LOSS_BINS, **options)
     torch.testing.assert_close(loss(logits, y), expected, rtol=1e-4, atol=1e-5)
 
@@ -806,14 +806,14 @@ def test_a_network_learns_the_line_it_is_shown(generator):
         (lambda b: HistogramLoss(b, out_of_range="x"), "out_of_range must be one of"),
         (lambda b: HistogramLoss(b, sigma=0.0), "sigma must be finite and positive"),
         (lambda b: HistogramLoss(b, sigma_in_bins=-1), "sigma_in_bins must be finite"),
-        (lambda b: HistogramLoss(b, sigma=1.0, sigma_in_bins=1.0), "one of them"),
-        (lambda b: HistogramLoss(b, "one_bin", sigma=1.0), "none for others"),
+        (lambda b: HistogramLoss(b, sigma=1.0, sigma_in_bins=1.0), "either sigma or"),
+        (lambda b: HistogramLoss(b, "one_bin", sigma=1.0), "neither with others"),
         (lambda b: HistogramLoss(b, sigma=[1.0, 2.0]), r"one per target \(1\)"),
-        (lambda b: HistogramLoss(b, "uniform"), "epsilon goes with target"),
-        (lambda b: HistogramLoss(b, epsilon=0.1), "epsilon goes with target"),
+        (lambda b: HistogramLoss(b, "uniform"), "epsilon must be given with target"),
+        (lambda b: HistogramLoss(b, epsilon=0.1), "epsilon must be given with target"),
         (lambda b: HistogramLoss(b, "uniform", epsilon=2.0), r"lie in \[0, 1\]"),
-        (lambda b: HistogramLoss(b, "one_bin", keeps_mean=True), 'take "projected"'),
-        (lambda b: HistogramLoss(b, "projected", keeps_mean=False), "keeps its mean"),
+        (lambda b: HistogramLoss(b, "one_bin", keeps_mean=True), '"projected" keeps'),
+        (lambda b: HistogramLoss(b, "projected", keeps_mean=False), "keeps the mean"),
         (lambda b: HistogramLoss([b, BINS["two"]]), r"n_bins, got \[2, 12\]"),
         (
             lambda b: HistogramLoss(b)(torch.zeros(3, 12), torch.zeros(3, 1)),
@@ -897,3 +897,36 @@ def test_arrays_are_refused_by_name(name):
     arguments[wrong] = arguments[wrong].numpy()
     with pytest.raises(TypeError, match=f"{name} must be a Tensor, got ndarray"):
         HistogramLoss(LOSS_BINS)(*arguments)
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+@pytest.mark.parametrize(
+    "target",
+    [
+        targets.GaussianTarget(),
+        targets.OneBinTarget(),
+        targets.UniformTarget(0.1),
+        targets.ProjectedTarget(),
+        targets.FunctionTarget(lambda y, bins: targets.gaussian(y, bins, sigma=0.4)),
+    ],
+    ids=lambda target: type(target).__name__,
+)
+def test_networks_that_share_y_have_the_losses_of_each(target, is_known, generator):
+    y = torch.rand(7, generator=generator, dtype=torch.float64) * 5 - 2
+    known = y.flip(0) if is_known else None
+    loss = losses.TargetLoss(target, LOSS_BINS, training_y=known)
+    logits = torch.randn(3, 7, 12, generator=generator, requires_grad=True)
+    probs = target.probs(y, LOSS_BINS).float()
+    expected = [losses.histogram_loss(one, probs) for one in logits]
+    found = loss(logits, y)
+    torch.testing.assert_close(found, torch.stack(expected))
+    (gradient,) = torch.autograd.grad(found.sum(), logits)
+    torch.testing.assert_close(gradient, logits.softmax(-1) - probs, rtol=0, atol=1e-6)
+
+
+def test_a_table_of_too_many_windows_is_not_made(monkeypatch, generator):
+    y = torch.rand(7, generator=generator)
+    monkeypatch.setattr(losses, "MOST_TABULATED", 10)
+    loss = losses.TargetLoss(targets.GaussianTarget(), LOSS_BINS, training_y=y)
+    windows = loss.windows(torch.float32, torch.device("cpu"))
+    assert not isinstance(windows, _windows.TabulatedWindows)

@@ -1,18 +1,16 @@
 """Targets: y becomes a probability vector over the bins."""
 
 import math
-import pickle
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import optimize, special
 from torch.distributions import Laplace
 from torch.func import vmap
 
-from histreg import Bins, HistogramLoss, targets
+from histreg import Bins, targets
 from tests import references
 from tests.registries import BINS, TARGETS
 
@@ -21,18 +19,6 @@ all_bins = pytest.mark.parametrize("bins", BINS.values(), ids=BINS)
 
 # Sums of a hundred float32 numbers are good to 1e-6.
 SUM = {torch.float32: 1e-6, torch.float64: 1e-12}
-
-
-def rounding(bins: Bins, sigma: float, dtype: torch.dtype) -> float:
-    """Return what the module promises: a few units in the last place, times the span
-    of the window in sigmas (11 in float32, 17 in float64, and one even bin).
-
-    Even borders are taken for exact up to the eighth part of a float32 unit, or 1e-13
-    of a width; a density of at most 0.4 / sigma turns lengths into mass.
-    """
-    width = bins.width / sigma if bins.is_uniform else 0.0
-    eps = torch.finfo(dtype).eps
-    return eps * (8 + width / 2) + 0.4 * width * max(eps / 8, 1e-13)
 
 
 def some_y(bins: Bins, dtype: torch.dtype, n: int = 40) -> torch.Tensor:
@@ -107,7 +93,7 @@ def test_gaussian_is_scipys_truncated_normal(bins, sigma_in_spans, dtype):
     ]
     probs = targets.gaussian(y, bins, sigma=sigma).double()
     # SciPy's CDF carries about 1e-14 itself.
-    tolerance = rounding(bins, sigma, dtype) + 3e-14
+    tolerance = references.rounding(bins, sigma, dtype) + 3e-14
     np.testing.assert_allclose(probs, np.array(expected), rtol=0, atol=tolerance)
 
 
@@ -128,29 +114,6 @@ def test_truncate_leans_on_the_end_far_away_but_not_nearby():
     assert probs[0, -1] < probs[1, -1] < 0.15
     assert probs[2].tolist() == [0.0] * 9 + [1.0]
     assert probs[3].tolist() == [1.0] + [0.0] * 9
-
-
-@all_bins
-@pytest.mark.parametrize("sigma_in_spans", [1e-3, 0.02, 0.3, 2.0])
-def test_the_window_leaves_nothing_out(bins, sigma_in_spans, dtype):
-    # Inside the bins "truncate" and "clip" are the same distribution, but the first is
-    # evaluated over all bins and the second only within reach.
-    sigma = sigma_in_spans * (bins.high - bins.low)
-    y = torch.linspace(bins.low, bins.high, 101, dtype=torch.float64)
-    y = y.to(dtype).clamp(bins.low, bins.high)
-    windowed = targets.gaussian(y, bins, sigma=sigma)
-    dense = targets.gaussian(y, bins, sigma=sigma, out_of_range="truncate")
-    error = (windowed.double() - dense.double()).abs().max()
-    assert error <= rounding(bins, sigma, dtype)
-
-
-def test_the_window_is_narrow():
-    bins = Bins.around(0.0, 1.0, n_bins=1000)
-    windows = targets.GaussianWindows(
-        bins, 2 * bins.width, torch.float32, torch.device("cpu")
-    )
-    n, size = windows(torch.rand(7)).indices.shape
-    assert n == 7 and size <= 24  # 5.5 sigmas to each side, 22 bins, and both ends
 
 
 @all_bins
@@ -313,14 +276,6 @@ def test_an_offset_costs_nothing(offset):
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13)
 
 
-def test_tables_are_made_on_the_cpu_whatever_the_default_device():
-    y = torch.tensor([0.5])
-    expected = {name: target(y, BINS["uneven"]) for name, target in TARGETS.items()}
-    with torch.device("meta"):
-        for name in ("gaussian", "one_bin", "projected", "uniform"):
-            assert torch.equal(TARGETS[name](y, BINS["uneven"]), expected[name])
-
-
 @all_targets
 def test_targets_work_under_vmap(target, generator):
     y = torch.rand(5, 3, generator=generator, dtype=torch.float64) * 6 - 2
@@ -406,12 +361,6 @@ def test_large_integers_are_compared_exactly():
         targets.one_bin(y, bins, out_of_range="error")
 
 
-def test_tables_do_not_grow_with_the_square_of_the_bins():
-    bins = Bins.uniform(0, 1, 5000)
-    loss = HistogramLoss(bins, sigma=0.05)  # windows of half the bins
-    assert len(pickle.dumps(loss)) < 2**20
-
-
 def test_bins_must_be_bins():
     borders = torch.linspace(0, 1, 5)
     for call in (
@@ -422,102 +371,61 @@ def test_bins_must_be_bins():
             call()
 
 
-def tilted_by_root(probs: torch.Tensor, centers: torch.Tensor, y: float) -> np.ndarray:
-    """Return p e^(lambda c), normalised, with the lambda at which its mean is y."""
-    p, c = probs.numpy(), centers.numpy() - y
-    p, c = p[p > 0], c[p > 0] / np.abs(c[p > 0]).min()
-
-    def tilted(tilt: float) -> np.ndarray:
-        return special.softmax(np.log(p) + tilt * c)
-
-    tilt = optimize.brentq(lambda t: tilted(t) @ c, -800, 800, xtol=1e-15, rtol=1e-15)
-    whole = np.zeros(len(probs))
-    whole[probs.numpy() > 0] = tilted(tilt)
-    return whole
-
-
-@all_bins
-@pytest.mark.parametrize("kind", ["gaussian over places", "uniform", "from_cdf"])
-def test_a_tilt_is_the_one_whose_mean_is_y(kind, bins):
-    inner = torch.lerp(bins.centers[:-1], bins.centers[1:], torch.tensor(0.3).double())
-    probs = TARGETS[kind](inner, bins)
-    found = targets.with_mean(probs, inner, bins)
-    for p, y, tilted in zip(probs, inner, found, strict=True):
-        expected = tilted_by_root(p, bins.centers, y.item())
-        np.testing.assert_allclose(tilted, expected, rtol=1e-6, atol=1e-11)
-
-
-SPACED = {
-    "sqrt": Bins([float(i * i) for i in range(31)]),
-    "log": Bins([1.5**i for i in range(-15, 16)]),
-    "of 1e5 to 1": Bins([*range(15), *(15 + 1e5 * i for i in range(1, 15))]),
-    "even": Bins.uniform(-3.0, 5.0, 30),
+BY_NAME = {
+    "gaussian": ({"sigma": 0.3}, lambda y, b: targets.gaussian(y, b, sigma=0.3)),
+    "one_bin": ({}, targets.one_bin),
+    "uniform": ({"epsilon": 0.2}, lambda y, b: targets.uniform(y, b, epsilon=0.2)),
+    "projected": ({}, targets.projected),
 }
 
 
-@pytest.mark.parametrize("bins", SPACED.values(), ids=SPACED)
-@pytest.mark.parametrize("sigma_in_bins", [0.5, 2.0])
-def test_the_mean_of_a_gaussian_that_keeps_it_is_y(bins, sigma_in_bins, dtype):
-    y = torch.linspace(bins.centers[0], bins.centers[-1], 997, dtype=torch.float64)
-    y = torch.cat([y, torch.lerp(bins.centers[:-1], bins.centers[1:], 0.4)])
-    probs = targets.gaussian(
-        y.to(dtype), bins, sigma_in_bins=sigma_in_bins, keeps_mean=True
-    ).double()
-    means = (probs * bins.centers).sum(-1)
-    spread = (probs * (bins.centers - y[:, None]) ** 2).sum(-1).sqrt()
-    # A y of float32 is itself rounded, and so are the probabilities of its target.
-    rounding = {torch.float32: 1e-6, torch.float64: 1e-11}[dtype]
-    assert ((means - y).abs() <= rounding * (spread + y.abs())).all()
+def test_every_target_by_name_is_tried_below():
+    assert set(BY_NAME) == set(targets.TARGETS)
 
 
-@pytest.mark.parametrize("bins", SPACED.values(), ids=SPACED)
-def test_loss_and_function_agree_on_a_target_that_keeps_its_mean(bins):
-    y = torch.lerp(bins.centers[1:-2], bins.centers[2:-1], 0.25)
-    logits = torch.randn(len(y), bins.n_bins, dtype=torch.float64)
-    loss = HistogramLoss(bins, keeps_mean=True, reduction="none")(logits, y)
-    probs = targets.gaussian(y, bins, sigma_in_bins=2.0, keeps_mean=True)
-    slow = targets.with_mean(targets.gaussian(y, bins, sigma_in_bins=2.0), y, bins)
-    torch.testing.assert_close(probs, slow, rtol=1e-9, atol=1e-12)
-    expected = -(probs * logits.log_softmax(-1)).sum(-1)
-    torch.testing.assert_close(loss, expected, rtol=1e-9, atol=1e-12)
+@pytest.mark.parametrize("name", BY_NAME)
+def test_a_target_by_name_is_that_of_its_function(name, dtype):
+    options, function = BY_NAME[name]
+    bins = BINS["even"]
+    target = targets.target_of(name, **options)
+    y = some_y(bins, dtype)
+    assert torch.equal(target.probs(y, bins), function(y, bins))
+    windows = target.windows(bins, dtype, torch.device("cpu"))
+    assert (windows is None) == (name == "uniform")
+    if windows is not None:
+        inside = y.double().clamp(bins.low, bins.high)
+        torch.testing.assert_close(
+            windows(inside).dense(bins.n_bins), function(inside, bins).to(dtype)
+        )
 
 
-def test_without_a_tilt_quantile_bins_ruin_the_mean():
-    y = np.random.default_rng(0).lognormal(0, 1.5, 20000)
-    bins = Bins.of(y, spacing="quantile")
-    far = torch.tensor(50.0, dtype=torch.float64)
-    plain = targets.gaussian(far, bins, sigma_in_bins=2.0)
-    kept = targets.gaussian(far, bins, sigma_in_bins=2.0, keeps_mean=True)
-    assert (plain * bins.centers).sum() > 60
-    assert (kept * bins.centers).sum().item() == pytest.approx(50, rel=1e-11)
+@pytest.mark.parametrize(
+    ("keeps_mean", "bins", "tilts"),
+    [
+        (None, "even", False),
+        (None, "uneven", True),
+        (True, "even", True),
+        (False, "uneven", False),
+    ],
+)
+def test_a_gaussian_is_tilted_on_uneven_bins_unless_told_otherwise(
+    keeps_mean, bins, tilts
+):
+    target = targets.target_of("gaussian", sigma_in_bins=2.0, keeps_mean=keeps_mean)
+    y = BINS[bins].centers[2:4]
+    expected = targets.gaussian(y, BINS[bins], sigma_in_bins=2.0, keeps_mean=tilts)
+    assert torch.equal(target.probs(y, BINS[bins]), expected)
 
 
-def test_a_y_beyond_the_last_center_is_moved_onto_it():
-    bins = SPACED["log"]
-    probs = targets.gaussian(
-        torch.tensor([bins.high], dtype=torch.float64),
-        bins,
-        sigma_in_bins=2.0,
-        keeps_mean=True,
-    )
-    assert (probs * bins.centers).sum().item() == pytest.approx(
-        bins.centers[-1].item(), rel=1e-9
-    )
+def test_a_function_gets_y_within_the_bins():
+    bins, seen = BINS["even"], []
 
+    def function(y, bins):
+        seen.append(y)
+        return targets.one_bin(y, bins)
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_a_target_much_narrower_than_its_bin_is_that_bin(dtype):
-    bins = Bins([0.0, 1.0, 2.0, 100.0, 101.0])
-    y = torch.tensor([50.0, 51.0, 70.0], dtype=dtype)
-    expected = torch.tensor([0.0, 0.0, 1.0, 0.0], dtype=dtype).expand(3, -1)
-    found = targets.gaussian(y, bins, sigma=0.1, keeps_mean=True)
-    torch.testing.assert_close(found, expected)
-    torch.testing.assert_close(targets.with_mean(expected, y, bins), expected)
-
-
-def test_means_are_kept_where_widths_leap():
-    # The table of tilts starts beyond the root here, where nothing is left of a spread.
-    bins = Bins.of([0.0, 1e-12, 1.0], spacing="quantile")
-    y = bins.borders[40] + 0.8178 * bins.widths[40]
-    probs = targets.gaussian(y, bins, sigma_in_bins=0.5, keeps_mean=True)
-    assert (probs * bins.centers).sum().item() == pytest.approx(y.item(), rel=1e-6)
+    y = torch.tensor([-1e9, 1e9])
+    targets.target_of(function).probs(y, bins)
+    targets.target_of(function, out_of_range="truncate").probs(y, bins)
+    assert seen[0].tolist() == [bins.low, bins.high]
+    assert seen[1].tolist() == [-1e9, 1e9]

@@ -7,12 +7,14 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from histreg import losses, metrics, targets, theory
+    from histreg import losses, metrics, spacings, tails, targets, theory
     from histreg.bins import PRESETS, Bins
     from histreg.distribution import Histogram
+    from histreg.errors import InputError
     from histreg.heads import HistogramHead
     from histreg.losses import HistogramLoss
     from histreg.tabular.regressor import HistogramRegressor
+    from histreg.tails import Tail
 
 __all__ = [
     "PRESETS",
@@ -21,8 +23,12 @@ __all__ = [
     "HistogramHead",
     "HistogramLoss",
     "HistogramRegressor",
+    "InputError",
+    "Tail",
     "losses",
     "metrics",
+    "spacings",
+    "tails",
     "targets",
     "theory",
 ]
@@ -35,6 +41,8 @@ _MODULES = {
     "HistogramHead": "heads",
     "HistogramLoss": "losses",
     "HistogramRegressor": "tabular.regressor",
+    "InputError": "errors",
+    "Tail": "tails",
 }
 
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING
 
+from histreg._tensors import is_free_to_read
 from histreg.errors import InputError
 
 if TYPE_CHECKING:  # functions that look at tensors import it, the others do without
@@ -90,25 +91,6 @@ def check_shape(
             f"{name} must have shape {tuple(shape)} {because}, "
             f"got shape {tuple(tensor.shape)}"
         )
-
-
-def has_values(tensor: Tensor) -> bool:
-    """Whether there are values to look at: not while compiling or under vmap."""
-    import torch
-
-    return (
-        not torch.compiler.is_compiling()
-        and tensor.device.type != "meta"
-        # There is no public name for "inside a torch.func transform", nor for the
-        # older one behind is_grads_batched.
-        and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
-        and not torch._C._functorch.is_legacy_batchedtensor(tensor)
-    )
-
-
-def is_free_to_read(tensor: Tensor) -> bool:
-    """Whether looking at the values is possible and does not wait for a device."""
-    return tensor.device.type == "cpu" and has_values(tensor)
 
 
 def check_finite(name: str, tensor: Tensor) -> None:

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-from histreg._checks import has_values
-from histreg.targets import Window
+from histreg._tensors import at_least_float32, is_concrete
+from histreg._windows import Window
 
 # Dense targets of more logits than this are evaluated in pieces of at most so many: a
 # piece and its intermediates stay in the cache, and their memory is used again. At
@@ -52,22 +52,19 @@ def window_cross_entropy(logits: Tensor, window: Window) -> Tensor:
     Parameters
     ----------
     logits : Tensor of shape (..., k), float32 or float64
-    window : Window of shape (..., m)
+    window : Window of shape (..., m), or of its last dimensions
+        Samples of leading dimensions that the window lacks share it.
 
     Returns
     -------
     Tensor of shape (...)
     """
+    if window.indices.dim() < logits.dim():
+        shape = (*logits.shape[:-1], window.indices.shape[-1])
+        window = Window(*(part.expand(shape) for part in window))
     if _knows_its_gradient(logits, window):
         return _WithGradient.apply(_window, _evaluate_window, logits, *window)
     return _window(logits, *window)
-
-
-def at_least_float32(logits: Tensor) -> Tensor:
-    """Return half precision as float32, wider floats as they are."""
-    if not logits.is_floating_point():
-        raise TypeError(f"logits must be floating point, got {logits.dtype}")
-    return logits.float() if logits.dtype.itemsize < 4 else logits
 
 
 def _dense(logits: Tensor, target_probs: Tensor) -> Tensor:
@@ -86,7 +83,7 @@ def _knows_its_gradient(logits: Tensor, data: Iterable[Tensor]) -> bool:
         torch.is_grad_enabled()
         and logits.requires_grad
         and not any(each.requires_grad for each in data)
-        and all(has_values(each) for each in (logits, *data))
+        and all(is_concrete(each) for each in (logits, *data))
         and forward_ad.unpack_dual(logits).tangent is None
     )
 
@@ -127,7 +124,7 @@ class _WithGradient(torch.autograd.Function):
             if gradient is None:
                 _, gradient = ctx.evaluate(logits.detach(), *data)
             # Several gradients at once (is_grads_batched) do not fit in place.
-            gradient = gradient.mul_(scale) if has_values(scale) else gradient * scale
+            gradient = gradient.mul_(scale) if is_concrete(scale) else gradient * scale
         return (None, None, gradient, *[None] * len(data))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -15,7 +16,9 @@ from torch import Tensor
 
 from histreg import spacings
 from histreg._checks import check_choice, check_count, check_positive
+from histreg._growth import Growth
 from histreg._names import SPACINGS
+from histreg._tensors import as_float64, float64_on, take
 from histreg.errors import InputError
 from histreg.tails import Tail, checked_kinds, tails_of
 
@@ -44,62 +47,6 @@ PRESETS = MappingProxyType(
 
 
 SMALLEST_SPREAD = 1e-290  # of y; below it, reciprocals of widths leave float64
-MOST_BEYOND = 100  # a growth reaches so many times as far as is needed, at most
-
-
-def float64_on(device: torch.device) -> torch.dtype:
-    """Return the widest float type of a device: float64, but float32 on Apple's."""
-    return torch.float32 if device.type == "mps" else torch.float64
-
-
-class _Onward(NamedTuple):
-    """How bins go on beyond an end: by a constant ratio of widths."""
-
-    width: float  # of the end bin
-    slope: float  # logarithm of the ratio, outwards
-
-    def length(self, n: int) -> float:
-        """Return how far n of them reach; infinity beyond float64."""
-        try:
-            if self.slope == 0:
-                return n * self.width
-            growth = math.expm1(n * self.slope) / math.expm1(self.slope)
-            return self.width * math.exp(self.slope) * growth
-        except OverflowError:
-            return math.inf
-
-    def n_within(self, length: float) -> float:
-        """Return how many reach that far; infinity if none ever do."""
-        n = length / self.width
-        if self.slope == 0:
-            return n
-        inner = n * math.expm1(self.slope) / math.exp(self.slope)
-        return math.log1p(inner) / self.slope if inner > -1 else math.inf
-
-    def reaching(self, n: int, length: float) -> _Onward:
-        """Return the least steep of which n reach that far, this one if it does."""
-        if self.length(n) >= length:
-            return self
-        return self._between(self.slope, 700.0 / n + abs(self.slope), n, length)
-
-    def within(self, n: int, length: float) -> _Onward:
-        """Return the steepest of which n reach no further, this one if it does not.
-
-        Even at least, which may reach further.
-        """
-        if self.slope <= 0 or self.length(n) <= length:
-            return self
-        return self._between(0.0, self.slope, n, length)
-
-    def _between(self, least: float, most: float, n: int, length: float) -> _Onward:
-        """Return that between two slopes of which n reach so far."""
-        for _ in range(60):  # halves what is not known to a unit in the last place
-            middle = (least + most) / 2
-            if self._replace(slope=middle).length(n) < length:
-                least = middle
-            else:
-                most = middle
-        return self._replace(slope=most)
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -386,12 +333,15 @@ class Bins:
         n_padding = math.ceil(padding_in_bins)
         if self._has_room(y_min, y_max, math.ceil(min_padding_in_bins)):
             return self
-        for n_merged in (2**i for i in range(1, 1000)):
-            borders = self._merged(y_min, y_max, n_padding, n_merged)
-            if borders is None:
-                continue
-            if not np.isfinite(borders[-1] - borders[0]):
-                break
+        coordinates = self.bin_coordinate(as_float64([y_min, y_max])).tolist()
+        growth = Growth(
+            self.borders,
+            self.width if self.is_uniform else None,
+            (y_min, y_max),
+            (coordinates[0], coordinates[1]),
+            n_padding,
+        )
+        for borders in growth.candidates():
             bins = Bins(borders)
             if bins._has_room(y_min, y_max, n_padding):
                 return bins
@@ -402,89 +352,9 @@ class Bins:
 
     def _has_room(self, y_min: float, y_max: float, n_padding: int) -> bool:
         """Whether both lie within, by that many bins up to rounding."""
-        first, last = self.place_of(as_float64([y_min, y_max])).tolist()
+        first, last = self.bin_coordinate(as_float64([y_min, y_max])).tolist()
         least = n_padding - 1e-9
         return least <= first and last <= self.n_bins - least
-
-    def _onward(self, n: int) -> tuple[_Onward, _Onward]:
-        """Return how n bins go on below the first border and above the last."""
-        if self.is_uniform:
-            return _Onward(self.width, 0.0), _Onward(self.width, 0.0)
-        widths = self.widths
-        changes = widths.log().diff()
-        usual = changes.abs().median().item()
-        ends = []
-        for end, width, slope in (
-            (self.low, widths[0].item(), -changes[0].item()),
-            (self.high, widths[-1].item(), changes[-1].item()),
-        ):
-            # Not so narrow that float64 could not tell their borders apart.
-            narrowest = min(width, 64 * np.finfo(np.float64).eps * abs(end))
-            least = math.log(narrowest / width) / n if narrowest else -math.inf
-            ends.append(_Onward(width, max(-usual, least, min(slope, usual))))
-        return ends[0], ends[1]
-
-    def _merged(
-        self, y_min: float, y_max: float, n_padding: int, n_merged: int
-    ) -> NDArray[np.float64] | None:
-        """Return borders of as many bins around y, each of them n of these, if any."""
-        n_bins, padding = self.n_bins, n_padding * n_merged
-        n_new = (n_merged - 1) * n_bins  # of these bins, to be put beyond the ends
-        below, above = self._onward(n_new)
-
-        def place_of(value: float) -> float:  # infinite where none ever reaches
-            if value < self.low:
-                return -below.n_within(self.low - value)
-            if value > self.high:
-                return n_bins + above.n_within(value - self.high)
-            return self.place_of(as_float64(value)).item()
-
-        # How many of them each side asks for.
-        n_below = max(0, padding - np.floor(place_of(y_min)))
-        n_above = max(0, padding + np.ceil(place_of(y_max)) - n_bins)
-        if n_below + n_above <= n_new:
-            spare = n_new - n_below - n_above
-            taken = int(n_below + round(spare * n_below / max(1, n_below + n_above)))
-        elif self.is_uniform:
-            return None
-        else:
-            # Each side takes what it asks for, up to half or what the other one leaves.
-            half = n_new // 2
-            taken = int(min(n_below, max(half, n_new - n_above)))
-            reaches = taken - padding, n_new - taken - padding
-            lengths = self.low - y_min, y_max - self.high
-            onwards = []
-            for onward, n, length in zip((below, above), reaches, lengths, strict=True):
-                if length > 0 and onward.length(n) < length:
-                    if n < max(1, padding / 2):
-                        return None  # too few, so too steep
-                    # Twice as far, so that y which goes on slowly does not ask for more
-                    # soon.
-                    onward = onward.reaching(n, 2 * length)
-                onwards.append(onward)
-            below, above = onwards
-
-        if not self.is_uniform:
-            # Bins that are even in a logarithm soon reach where nothing will ever be.
-            farthest = MOST_BEYOND * (max(y_max, self.high) - min(y_min, self.low))
-            below, above = (
-                onward.within(n, farthest).reaching(n - padding, length)
-                if n > padding
-                else onward.within(max(1, n), farthest)
-                for onward, n, length in (
-                    (below, taken, self.low - y_min),
-                    (above, n_new - taken, y_max - self.high),
-                )
-            )
-
-        def border(place: int) -> float:  # counted in these bins
-            if place < 0:
-                return self.low - below.length(-place)
-            if place > n_bins:
-                return self.high + above.length(place - n_bins)
-            return self._borders[place]
-
-        return np.array([border(i * n_merged - taken) for i in range(n_bins + 1)])
 
     def with_tails(self, lower: Tail | None = None, upper: Tail | None = None) -> Bins:
         """Return bins whose first and last reach to infinity, by these tails.
@@ -630,7 +500,7 @@ class Bins:
             Tail(scale_1, shape_1) if scale_1 else None,
         )
 
-    def place_of(self, y: Tensor) -> Tensor:
+    def bin_coordinate(self, y: Tensor) -> Tensor:
         """Return where each y lies, counted in bins from the first border: 0 to k.
 
         Parameters
@@ -644,15 +514,24 @@ class Bins:
 
         Examples
         --------
-        >>> Bins([0.0, 1.0, 3.0]).place_of(torch.tensor([0.5, 2.0, 7.0]))
+        >>> Bins([0.0, 1.0, 3.0]).bin_coordinate(torch.tensor([0.5, 2.0, 7.0]))
         tensor([0.5000, 1.5000, 4.0000], dtype=torch.float64)
         """
         index = self.index_of(y)
         borders = self.borders.to(y.device, float64_on(y.device))
-        within = (y.to(borders.dtype) - entries(borders, index)) / entries(
+        within = (y.to(borders.dtype) - take(borders, index)) / take(
             borders.diff(), index
         )
         return index + within
+
+    def place_of(self, y: Tensor) -> Tensor:
+        """Return `bin_coordinate`, the name of this method from now on."""
+        warnings.warn(
+            "Bins.place_of is deprecated; use Bins.bin_coordinate",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return self.bin_coordinate(y)
 
     def __repr__(self) -> str:
         width = f"{self.width:g}" if self.is_uniform else "uneven"
@@ -663,25 +542,6 @@ class Bins:
             + (f", upper_tail={self.upper_tail}" if self.upper_tail else "")
             + ")"
         )
-
-
-def entries(table: Tensor, index: Tensor) -> Tensor:
-    """Return ``table[index]``, entry by entry of the first dimension.
-
-    Indexing by brackets takes three times as long, and of a scalar index it reads the
-    value, which waits for a device and fails under ``torch.func.vmap``.
-    """
-    chosen = table.index_select(0, index.flatten())
-    return chosen.view(index.shape + table.shape[1:])
-
-
-def as_float64(values: ArrayLike | Tensor) -> Tensor:
-    """Return a new float64 CPU tensor of a tensor, array, frame column or list."""
-    if isinstance(values, Tensor):
-        return values.detach().to("cpu", torch.float64, copy=True)
-    if isinstance(values, Sequence) and any(isinstance(v, Tensor) for v in values):
-        values = [float(v) for v in values]
-    return torch.from_numpy(np.array(values, dtype=np.float64))
 
 
 def check_bins(bins: object) -> None:

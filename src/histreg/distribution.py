@@ -12,15 +12,16 @@ from torch.distributions import Distribution, constraints
 from torch.distributions.kl import register_kl
 from torch.distributions.utils import lazy_property
 
-from histreg._checks import (
-    check_choice,
-    check_fraction,
-    check_tensor,
-    has_values,
-    is_free_to_read,
-)
+from histreg._checks import check_choice, check_fraction, check_tensor
 from histreg._names import INTERVALS
-from histreg.bins import Bins, as_float64, check_bins, entries, float64_on
+from histreg._tensors import (
+    as_float64,
+    float64_on,
+    is_concrete,
+    is_free_to_read,
+    take,
+)
+from histreg.bins import Bins, check_bins
 from histreg.errors import InputError
 from histreg.tails import Tail
 
@@ -189,7 +190,7 @@ class Histogram(Distribution):
         for end, tail in self._tails():
             widths[end], places[end] = tail.scale, self._thresholds()[end]
         density = self.logits - widths.log().to(self.logits.dtype)
-        mode = entries(places, density.argmax(dim=-1))
+        mode = take(places, density.argmax(dim=-1))
         mode = mode.masked_fill(density.isnan().any(dim=-1), torch.nan)
         return mode.to(self.probs.dtype)
 
@@ -245,7 +246,7 @@ class Histogram(Distribution):
         for end, tail in self._tails():
             z = (y - self._thresholds()[end]).abs()
             in_tail = (index == end % self.bins.n_bins).expand_as(log_density)
-            within = tail.log_density(z) + entries(widths, index).log()
+            within = tail.log_density(z) + take(widths, index).log()
             within = within.to(log_density.dtype)
             log_density = torch.where(in_tail, log_density + within, log_density)
         return log_density.masked_fill(~inside, -torch.inf)
@@ -265,7 +266,7 @@ class Histogram(Distribution):
             Levels in [0, 1], one for each histogram; for several of each, `quantiles`.
         """
         q = self._as_values("value", value)
-        if has_values(q) and not bool(((q >= 0) & (q <= 1)).all()):
+        if is_concrete(q) and not bool(((q >= 0) & (q <= 1)).all()):
             raise InputError(
                 "value must be probability levels in [0, 1], "
                 f"got {q.min().item():g}..{q.max().item():g}"
@@ -315,7 +316,7 @@ class Histogram(Distribution):
         # A bin found by the search has mass; the bound only keeps gradients finite.
         smallest = torch.finfo(cdf.dtype).tiny
         share = ((q - below) / (above - below).clamp(min=smallest)).clamp(0, 1)
-        y = entries(borders, index) + entries(widths, index) * share
+        y = take(borders, index) + take(widths, index) * share
         for end, tail in self._tails():
             in_tail = index == end % self.bins.n_bins
             beyond = share if end == 0 else 1 - share
@@ -444,7 +445,7 @@ class Histogram(Distribution):
         index = index.expand(shape)
         below, above = self._gather(cdf, index), self._gather(cdf, index + 1)
         at_y = torch.lerp(below, above, share)
-        width = entries(widths, index)
+        width = take(widths, index)
         own_bin = width * (
             share * _thirds(below, at_y) + (1 - share) * _thirds(1 - at_y, 1 - above)
         )
@@ -631,7 +632,7 @@ class Histogram(Distribution):
         borders, widths = self._geometry()
         index = self.bins.index_of(y)
         inside = y.clamp(self.bins.low, self.bins.high)
-        share = (inside - entries(borders, index)) / entries(widths, index)
+        share = (inside - take(borders, index)) / take(widths, index)
         for end, tail in self._tails():
             in_tail = index == end % self.bins.n_bins
             z = (y - self._thresholds()[end]).abs().where(in_tail, 0.0)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -24,34 +25,20 @@ from histreg._checks import (
     check_shape,
     check_tensor,
     check_weight,
-    is_free_to_read,
 )
-from histreg._cross_entropy import (
-    at_least_float32,
-    cross_entropy,
-    window_cross_entropy,
-)
-from histreg.bins import (
-    Bins,
-    as_float64,
-    checked_bins,
-    float64_on,
-    replacing_bins,
-    restored_bins,
-)
+from histreg._cross_entropy import cross_entropy, window_cross_entropy
+from histreg._tensors import as_float64, at_least_float32, float64_on, is_free_to_read
+from histreg._windows import TabulatedWindows
+from histreg.bins import Bins, checked_bins, replacing_bins, restored_bins
 from histreg.distribution import Histogram
 from histreg.errors import InputError
 from histreg.targets import (
-    OUT_OF_RANGE,
-    OneBinWindows,
-    ProjectedWindows,
-    Window,
-    gaussian,
-    gaussian_windows,
-    mixture_weight,
-    placed,
-    uniform,
-    with_mean,
+    GaussianTarget,
+    Target,
+    TargetFunction,
+    Windows,
+    clip_to_bins,
+    target_of,
 )
 
 __all__ = [
@@ -69,8 +56,8 @@ __all__ = [
     "survival_loss",
 ]
 
-TARGETS = ("gaussian", "one_bin", "uniform", "projected")
 REDUCTIONS = ("mean", "sum", "none")
+MOST_TABULATED = 2**21  # entries of 12 bytes; windows have 24 at sigma = 2 bins
 
 
 def histogram_loss(logits: Tensor, target_probs: Tensor) -> Tensor:
@@ -277,6 +264,73 @@ def mdn_mean(parameters: Tensor) -> Tensor:
     return (log_weights.exp() * means).sum(dim=-1)
 
 
+class TargetLoss:
+    """The histogram loss of plain y: the one path from y over a target to the loss.
+
+    Windows are used where the target has any, and their tables are made once.
+
+    Parameters
+    ----------
+    target : Target
+    bins : Bins
+    training_y : Tensor of shape (n,), optional
+        Targets that the loss is called with many times: the windows of the distinct
+        ones are computed once, unless they have more than `MOST_TABULATED` bins.
+    """
+
+    def __init__(
+        self, target: Target, bins: Bins, *, training_y: Tensor | None = None
+    ) -> None:
+        self.target = target
+        self.bins = bins
+        self._training_y = training_y
+        self._windows: dict[tuple[torch.dtype, torch.device], Windows | None] = {}
+
+    def __call__(self, logits: Tensor, y: Tensor) -> Tensor:
+        """Return the cross-entropy of each sample with its target.
+
+        Parameters
+        ----------
+        logits : Tensor of shape (..., k)
+            Half precision is evaluated in float32.
+        y : Tensor of shape (...), or of its last dimensions
+            Networks that are trained as one share their y.
+
+        Returns
+        -------
+        Tensor of shape (...)
+        """
+        y = clip_to_bins(y, self.bins, self.target.out_of_range)
+        logits = at_least_float32(logits)
+        windows = self.windows(logits.dtype, y.device)
+        if windows is not None:
+            return window_cross_entropy(logits, windows(y))
+        probs = self.target.probs(y, self.bins)
+        shape = (*y.shape, self.bins.n_bins)
+        check_shape("target_probs", probs, shape, because="for y and the bins")
+        return cross_entropy(logits, probs.to(logits.dtype).expand_as(logits))
+
+    def windows(self, dtype: torch.dtype, device: torch.device) -> Windows | None:
+        """Return the windows of the target, made on first use."""
+        key = dtype, device
+        if key not in self._windows:
+            windows = self.target.windows(self.bins, dtype, device)
+            # None may be due to a compiler, which must not leave it behind.
+            if windows is None or torch.compiler.is_compiling():
+                return windows
+            if self._training_y is not None:
+                windows = self._tabulated(windows, self._training_y)
+            self._windows[key] = windows
+        return self._windows[key]
+
+    def _tabulated(self, windows: Windows, y: Tensor) -> Windows:
+        """Return windows that look up these y, or the same ones if y are too many."""
+        distinct = clip_to_bins(y, self.bins, self.target.out_of_range).unique()
+        n_entries = len(distinct) * windows(distinct[:1]).indices.shape[-1]
+        is_worth_it = 0 < n_entries <= MOST_TABULATED
+        return TabulatedWindows(windows, distinct) if is_worth_it else windows
+
+
 class HistogramLoss(nn.Module):
     """The histogram loss between logits and plain numbers: HL-Gauss and its kin.
 
@@ -328,7 +382,7 @@ class HistogramLoss(nn.Module):
     def __init__(
         self,
         bins: Bins | Sequence[Bins],
-        target: str | Callable[[Tensor, Bins], Tensor] = "gaussian",
+        target: str | TargetFunction = "gaussian",
         *,
         sigma_in_bins: float | None = None,
         sigma: float | Sequence[float] | None = None,
@@ -338,23 +392,8 @@ class HistogramLoss(nn.Module):
         reduction: str = "mean",
     ) -> None:
         super().__init__()
-        if not callable(target):
-            check_choice("target", target, TARGETS)
-        check_choice("out_of_range", out_of_range, OUT_OF_RANGE)
         check_choice("reduction", reduction, REDUCTIONS)
-        if (epsilon is not None) != (target == "uniform"):
-            raise InputError(
-                'epsilon goes with target="uniform" and only with it, '
-                f"got {target=} and {epsilon=}"
-            )
         self._bins = checked_bins(bins)
-        if target == "uniform":
-            mixture_weight(self._each_bins[0], epsilon, None)
-        if keeps_mean is not None and target in ("one_bin", "projected"):
-            raise InputError(
-                "keeps_mean goes with targets of several bins (of one alone, take "
-                f'"projected", which keeps its mean), got {target=}, {keeps_mean=}'
-            )
         self.target = target
         self.keeps_mean = keeps_mean
         self.epsilon = epsilon
@@ -362,8 +401,17 @@ class HistogramLoss(nn.Module):
         self.reduction = reduction
         self.n_clipped = 0
         self._device = torch.device("cpu")
-        self._is_in_bins = sigma is None
-        self._sigmas = self._sigmas_from(sigma, sigma_in_bins)
+        self._targets = [
+            target_of(
+                target,
+                sigma=each,
+                sigma_in_bins=sigma_in_bins,
+                keeps_mean=keeps_mean,
+                epsilon=epsilon,
+                out_of_range=out_of_range,
+            )
+            for each in self._one_per_target(sigma)
+        ]
         self._prepare()
 
     @property
@@ -377,9 +425,11 @@ class HistogramLoss(nn.Module):
 
         An error where it is one over places in bins of unequal width.
         """
-        units = (bins.width if self._is_in_bins else 1.0 for bins in self._each_bins)
-        each = [size * unit for size, unit in zip(self._sigmas, units, strict=True)]
-        return each[0] if isinstance(self.bins, Bins) else each
+        sigmas = [
+            target.sigma_on(bins) if isinstance(target, GaussianTarget) else math.nan
+            for target, bins in zip(self._targets, self._each_bins, strict=True)
+        ]
+        return sigmas[0] if isinstance(self.bins, Bins) else sigmas
 
     @property
     def _each_bins(self) -> tuple[Bins, ...]:
@@ -463,34 +513,10 @@ class HistogramLoss(nn.Module):
         """Return the loss per sample for the i-th target."""
         bins = self._each_bins[i]
         self._look_at(y, bins)
-        losses = self._losses_of_known(i, logits, placed(y, bins, self.out_of_range))
+        losses = self._target_losses[i](logits, y)
         if censored is None:
             return losses
         return torch.where(censored, survival_loss(logits, y, bins), losses)
-
-    def _losses_of_known(self, i: int, logits: Tensor, y: Tensor) -> Tensor:
-        """Return them as if no target were censored."""
-        bins = self._each_bins[i]
-        if callable(self.target) or self.target == "uniform":
-            if callable(self.target):
-                probs = self.target(y, bins)
-            else:
-                probs = uniform(y, bins, epsilon=self.epsilon)
-            probs = with_mean(probs, y, bins) if self.keeps_mean else probs
-            return histogram_loss(logits, probs)
-        logits = at_least_float32(logits)
-        windows = self._windows_for(i, logits.dtype, y.device)
-        if windows is None:
-            unit = "sigma_in_bins" if self._is_in_bins else "sigma"
-            probs = gaussian(
-                y,
-                bins,
-                keeps_mean=self._tilts(bins),
-                out_of_range=self.out_of_range,
-                **{unit: self._sigmas[i]},
-            )
-            return histogram_loss(logits, probs)
-        return window_cross_entropy(logits, windows(y))
 
     def _look_at(self, y: Tensor, bins: Bins) -> None:
         """Refuse what is not finite and count what will be clipped."""
@@ -508,82 +534,37 @@ class HistogramLoss(nn.Module):
                 warnings.warn(
                     f"{n_outside} of {y.numel()} targets lie outside the bins "
                     f"[{bins.lowest:g}, {bins.highest:g}] (from {smallest:g} to "
-                    f"{largest:g}) and are clipped for the loss; make the bins of "
-                    "all training targets, or count on in n_clipped",
+                    f"{largest:g}) and are clipped for the loss; build the bins "
+                    "from all training targets; n_clipped keeps the count",
                     stacklevel=6,  # the line that calls the module
                 )
             self.n_clipped += n_outside
 
     def _prepare(self) -> None:
         """Make the tables of the targets anew, for this device."""
-        self._windows: dict[Any, Callable[[Tensor], Window]] = {}
-        for i in range(len(self._each_bins)):
+        self._target_losses = [
+            TargetLoss(target, bins)
+            for target, bins in zip(self._targets, self._each_bins, strict=True)
+        ]
+        for loss in self._target_losses:
             for dtype in {torch.float32, float64_on(self._device)}:
-                self._windows_for(i, dtype, self._device)
+                loss.windows(dtype, self._device)
 
-    def _windows_for(
-        self, i: int, dtype: torch.dtype, device: torch.device
-    ) -> Callable[[Tensor], Window] | None:
-        """Return the tables of the i-th target on a device, made on first use.
-
-        None where there is no window: of a truncated Gaussian far away, and of a
-        device first met by a compiler, which cannot make Gaussian tables.
-        """
-        if callable(self.target) or self.target == "uniform":
-            return None
-        is_gaussian = self.target == "gaussian"
-        if is_gaussian and self.out_of_range == "truncate":
-            return None
-        key = (i, dtype, device)
-        if key not in self._windows:
-            if is_gaussian and torch.compiler.is_compiling():
-                return None
-            self._windows[key] = self._make_windows(i, dtype, device)
-        return self._windows[key]
-
-    def _make_windows(
-        self, i: int, dtype: torch.dtype, device: torch.device
-    ) -> Callable[[Tensor], Window]:
-        bins = self._each_bins[i]
-        if self.target == "one_bin":
-            return OneBinWindows(bins, dtype, device)
-        if self.target == "projected":
-            return ProjectedWindows(bins, dtype, device)
-        return gaussian_windows(
-            bins, self._sigmas[i], self._is_in_bins, self._tilts(bins), dtype, device
-        )
-
-    def _tilts(self, bins: Bins) -> bool:
-        return not bins.is_uniform if self.keeps_mean is None else self.keeps_mean
-
-    def _sigmas_from(
-        self, sigma: float | Sequence[float] | None, sigma_in_bins: float | None
-    ) -> list[float]:
-        """Return the smoothing of each target, in the unit that it was given in."""
-        given = [name for name in (sigma, sigma_in_bins) if name is not None]
-        if len(given) > (self.target == "gaussian"):
+    def _one_per_target(
+        self, sigma: float | Sequence[float] | None
+    ) -> Sequence[float | None]:
+        """Return one sigma for each Bins."""
+        n_targets = len(self._each_bins)
+        if sigma is None:
+            return [None] * n_targets
+        sigmas = as_float64(sigma).reshape(-1).tolist()
+        sigmas = sigmas * n_targets if len(sigmas) == 1 else sigmas
+        if len(sigmas) != n_targets:
             raise InputError(
-                'give sigma or sigma_in_bins, one of them, for target="gaussian", and '
-                f"none for others, got target={self.target!r}, {sigma=}, "
-                f"{sigma_in_bins=}"
+                f"sigma must be one number, or one per target ({n_targets}), "
+                f"got {sigma=}"
             )
-        if self.target != "gaussian":
-            return [math.nan] * len(self._each_bins)  # no smoothing, none is claimed
-        if sigma is not None:
-            n_targets = len(self._each_bins)
-            each = as_float64(sigma).reshape(-1).tolist()
-            each = each * n_targets if len(each) == 1 else each
-            if len(each) != n_targets:
-                raise InputError(
-                    f"sigma must be one number, or one per target ({n_targets}), "
-                    f"got {sigma=}"
-                )
-            for value in each:
-                check_positive("sigma", value)
-            return each
-        sigma_in_bins = 2.0 if sigma_in_bins is None else sigma_in_bins
-        check_positive("sigma_in_bins", sigma_in_bins)
-        return [float(sigma_in_bins)] * len(self._each_bins)
+        return sigmas
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
         # Follow the module to a device, but not to a dtype.
@@ -597,36 +578,45 @@ class HistogramLoss(nn.Module):
     def get_extra_state(self) -> Tensor:  # (m, k + 7)
         """Return bins, sigma and its unit for each target, float64: the saved state.
 
-        The unit is 1 for bins and 0 for that of y.
+        The unit is 1 for bins and 0 for that of y. Targets other than Gaussian have a
+        sigma of NaN.
         """
-        return torch.stack(
-            [
-                torch.cat([bins.state(), as_float64([sigma, self._is_in_bins])])
-                for bins, sigma in zip(self._each_bins, self._sigmas, strict=True)
-            ]
-        )
+        rows = []
+        for target, bins in zip(self._targets, self._each_bins, strict=True):
+            size, is_in_bins = math.nan, True
+            if isinstance(target, GaussianTarget):
+                size, is_in_bins = target.size, target.unit == "sigma_in_bins"
+            rows.append(torch.cat([bins.state(), as_float64([size, is_in_bins])]))
+        return torch.stack(rows)
 
     def set_extra_state(self, state: Tensor) -> None:
         """Take over saved bins and sigma."""
         state = as_float64(state)
         bins = restored_bins(self.bins, state[..., :-2])
         sigmas = state[:, -2].tolist()
-        if (self.target == "gaussian") == any(math.isnan(each) for each in sigmas):
+        if (self.target == "gaussian") == any(math.isnan(size) for size in sigmas):
             raise InputError(
                 "the saved state must be of the same kind of target, got sigma="
                 f"{sigmas} for target={self.target!r}"
             )
-        self._bins, self._sigmas = bins, sigmas
-        self._is_in_bins = bool(state[0, -1])
+        self._bins = bins
+        if self.target == "gaussian":
+            unit = "sigma_in_bins" if state[0, -1] else "sigma"
+            other = "sigma" if state[0, -1] else "sigma_in_bins"
+            self._targets = [
+                replace(target, **{unit: size, other: None})
+                for target, size in zip(self._targets, sigmas, strict=True)
+            ]
         self._prepare()
 
     def extra_repr(self) -> str:
         """Return what print(loss) shows."""
         target = self.target if isinstance(self.target, str) else "callable"
         shown: dict[str, object] = {"bins": self.bins, "target": target}
-        if target == "gaussian":
-            unit = "sigma_in_bins" if self._is_in_bins else "sigma"
-            shown[unit] = self._sigmas[0] if len(self._sigmas) == 1 else self._sigmas
+        gaussians = [each for each in self._targets if isinstance(each, GaussianTarget)]
+        if gaussians:
+            sizes = [each.size for each in gaussians]
+            shown[gaussians[0].unit] = sizes[0] if len(sizes) == 1 else sizes
         if target == "uniform":
             shown["epsilon"] = self.epsilon
         shown |= {"out_of_range": self.out_of_range, "reduction": self.reduction}

@@ -22,10 +22,12 @@ and 1e-12 for a hundredth of a bin.
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable
-from typing import NamedTuple
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -37,35 +39,28 @@ from histreg._checks import (
     check_positive,
     check_shape,
     check_tensor,
-    has_values,
-    is_free_to_read,
 )
-from histreg.bins import Bins, check_bins, entries, float64_on
+from histreg._tensors import float64_on, is_concrete, is_free_to_read
+from histreg._tilting import tilted_to_zero_mean
+from histreg._windows import (
+    USEFUL_SIGMAS,
+    OneBinWindows,
+    ProjectedWindows,
+    Window,
+    gaussian_windows,
+)
+from histreg.bins import Bins, check_bins
 from histreg.errors import InputError
 
 __all__ = ["from_cdf", "gaussian", "one_bin", "projected", "uniform", "with_mean"]
 
+TargetFunction = Callable[[Tensor, Bins], Tensor]
+"""(y (...), bins) -> target probabilities (..., k)."""
+Windows = Callable[[Tensor], Window]
+"""(y (...) within the bins) -> Window of shape (..., m)."""
+
 OUT_OF_RANGE = ("clip", "truncate", "error")
-_MOST_STEPS = 60  # of a tilt; where y is nearly the last center, halving has to do it
-# Sigmas in spans of the bins at which the limits (one bin; uniform) are reached to
-# rounding. Between them nothing overflows or vanishes, in float32 either.
-_USEFUL_SIGMAS = 1e-30, 1e6
-_COMPILED_STEPS = 8  # each of them is compiled
-_TILTS_PER_BIN = 8  # of the table that a tilt begins with
-
-
-class Window(NamedTuple):
-    """The part of a target vector that is not zero: m of its k entries."""
-
-    indices: Tensor  # (..., m), which bins
-    probs: Tensor  # (..., m), their probabilities
-
-    def dense(self, n_bins: int) -> Tensor:  # (..., k)
-        """Return the whole vector."""
-        # Float32 differences of a CDF may round to the wrong side of zero.
-        probs = self.probs.clamp(min=0)
-        zeros = probs.new_zeros(*probs.shape[:-1], n_bins)
-        return zeros.scatter(-1, self.indices, probs)
+DEFAULT_SIGMA_IN_BINS = 2.0  # the paper's rule of thumb
 
 
 def gaussian(
@@ -140,7 +135,7 @@ def gaussian(
     wide = float64_on(y.device)
     if sigma is None and not bins.is_uniform:
         borders = torch.arange(bins.n_bins + 1, dtype=wide, device=y.device)
-        probs = _truncated_gaussian(bins.place_of(y), borders, size)
+        probs = _truncated_gaussian(bins.bin_coordinate(y), borders, size)
     else:
         borders = bins.borders.to(y.device, wide)
         size = size * bins.width if sigma is None else size
@@ -205,7 +200,7 @@ def uniform(
     >>> uniform(torch.tensor(0.5), Bins([0.0, 1.0, 2.0]), epsilon=0.5)
     tensor([0.7500, 0.2500])
     """
-    epsilon = mixture_weight(bins, epsilon, epsilon_per_bin)
+    epsilon = _mixture_weight(bins, epsilon, epsilon_per_bin)
     return one_bin(y, bins, out_of_range=out_of_range) * (1 - epsilon) + (
         epsilon / bins.n_bins
     )
@@ -269,72 +264,7 @@ def with_mean(probs: Tensor, y: Tensor, bins: Bins) -> Tensor:
     wide = float64_on(y.device)
     centers = bins.centers.to(y.device, wide)
     distances = centers - y.detach().to(wide).unsqueeze(-1)  # (..., k)
-    return _tilted(probs.detach().to(wide), distances)[0].to(probs.dtype)
-
-
-def _tilted(
-    probs: Tensor,
-    distances: Tensor,
-    start: Tensor | None = None,
-    tolerance: float = 1e-13,
-) -> tuple[Tensor, Tensor]:
-    """Return probs of mean distance zero, and how much they were tilted for it.
-
-    The mean rises with the tilt, so every trial bounds it. Newton's step is taken where
-    it stays within the bounds, and halving (or doubling, while there is no bound) where
-    it does not: three to nine steps, and sixteen on bins whose widths differ by 1e5.
-
-    Parameters
-    ----------
-    probs, distances : Tensors of shape (..., m)
-    start : Tensor of shape (..., 1), optional
-        A tilt to begin with, per unit of distance.
-    tolerance : float
-        For the mean distance, in standard deviations of the tilted vector.
-
-    Returns
-    -------
-    Tensors of shapes (..., m) and (..., 1)
-    """
-    has_mass = probs > 0
-    lowest = distances.where(has_mass, torch.inf).amin(dim=-1, keepdim=True)
-    highest = distances.where(has_mass, -torch.inf).amax(dim=-1, keepdim=True)
-    # What cannot be reached is moved to what can. Where there is no mass distances do
-    # not count, and in units of the others may be infinite.
-    distances = distances - lowest.clamp(min=0) - highest.clamp(max=0)
-    distances = distances.where(has_mass, 0.0)
-    # A power of two, so that no digit changes, and no square leaves the float type.
-    smallest = torch.finfo(distances.dtype).tiny
-    farthest = distances.abs().amax(dim=-1, keepdim=True).clamp(min=smallest)
-    unit = farthest.log2().floor().exp2()
-    distances = distances / unit
-    scale = (probs * distances**2).sum(dim=-1, keepdim=True).sqrt()
-    scale = scale.clamp(min=smallest)
-    distances = distances / scale
-    logits = probs.log()
-    tilt = torch.zeros_like(scale) if start is None else start * unit * scale
-    rounding = torch.finfo(probs.dtype).eps / 2
-    tolerance = max(tolerance, 16 * rounding)
-    low, high = torch.full_like(tilt, -torch.inf), torch.full_like(tilt, torch.inf)
-    compiling = torch.compiler.is_compiling()
-    for _ in range(_COMPILED_STEPS if compiling else _MOST_STEPS):
-        tilted = (logits + tilt * distances).softmax(dim=-1)
-        mean = (tilted * distances).sum(dim=-1, keepdim=True)
-        spread = (tilted * distances**2).sum(dim=-1, keepdim=True) - mean**2
-        # Besides the tolerance: the rounding of distances, where no spread is left.
-        is_open = mean.abs() > tolerance * spread.clamp(min=0).sqrt() + rounding
-        if has_values(probs) and not is_open.any():
-            break
-        high, low = torch.where(mean > 0, tilt, high), torch.where(mean < 0, tilt, low)
-        newton = tilt - mean / spread
-        between = torch.where(
-            high.isinf(),
-            tilt + (tilt.abs() + 1),
-            torch.where(low.isinf(), tilt - (tilt.abs() + 1), low + (high - low) / 2),
-        )
-        is_within = (newton > low) & (newton < high)
-        tilt = torch.where(is_open, torch.where(is_within, newton, between), tilt)
-    return tilted, tilt / scale / unit
+    return tilted_to_zero_mean(probs.detach().to(wide), distances)[0].to(probs.dtype)
 
 
 def from_cdf(cdf: Callable[[Tensor], Tensor], bins: Bins, *, like: Tensor) -> Tensor:
@@ -383,16 +313,264 @@ def from_cdf(cdf: Callable[[Tensor], Tensor], bins: Bins, *, like: Tensor) -> Te
     return torch.where(mass > 0, inside, end).to(_result_dtype(like))
 
 
-def mixture_weight(
+@dataclass(frozen=True, kw_only=True)
+class Target(ABC):
+    """How y becomes a probability vector: one small object per kind of target.
+
+    `target_of` makes one from its name and options. The loss uses `windows` where
+    there are any, and `probs` where there are none.
+
+    Parameters
+    ----------
+    out_of_range : {"clip", "truncate", "error"}
+        What becomes of a y outside the bins.
+    """
+
+    out_of_range: str = "clip"
+
+    @abstractmethod
+    def probs(self, y: Tensor, bins: Bins) -> Tensor:
+        """Return target probabilities: (...) -> (..., k)."""
+
+    def windows(
+        self,
+        bins: Bins,  # noqa: ARG002
+        dtype: torch.dtype,  # noqa: ARG002
+        device: torch.device,  # noqa: ARG002
+    ) -> Windows | None:
+        """Return the windows of y within the bins, or None if there are none.
+
+        Parameters
+        ----------
+        bins : Bins
+        dtype, device
+            Of the probabilities; tables are prepared for them.
+        """
+        return None
+
+
+@dataclass(frozen=True)
+class GaussianTarget(Target):
+    """The truncated Gaussian around y, see `gaussian`.
+
+    Parameters
+    ----------
+    sigma, sigma_in_bins : float, optional
+        One of them. With neither, sigma is 2 bins.
+    keeps_mean : bool, optional
+        If None, the target is tilted to the mean y on bins of unequal width only,
+        where it would be far from it.
+    """
+
+    sigma: float | None = None
+    sigma_in_bins: float | None = None
+    keeps_mean: bool | None = None
+
+    def __post_init__(self) -> None:
+        if self.sigma is None and self.sigma_in_bins is None:
+            object.__setattr__(self, "sigma_in_bins", DEFAULT_SIGMA_IN_BINS)
+        check_positive(self.unit, self.size)
+
+    @property
+    def unit(self) -> str:
+        """The name of the option that was given."""
+        return "sigma" if self.sigma_in_bins is None else "sigma_in_bins"
+
+    @property
+    def size(self) -> float:
+        """The standard deviation in the unit that it was given in."""
+        return getattr(self, self.unit)
+
+    def sigma_on(self, bins: Bins) -> float:
+        """Return the standard deviation in units of y.
+
+        An error if it was given in bins and these differ in width.
+        """
+        return self.size if self.unit == "sigma" else self.size * bins.width
+
+    def tilts(self, bins: Bins) -> bool:
+        """Whether targets over these bins are tilted to have the mean y."""
+        return not bins.is_uniform if self.keeps_mean is None else self.keeps_mean
+
+    def probs(self, y: Tensor, bins: Bins) -> Tensor:
+        """Return the mass of the Gaussian in each bin."""
+        return gaussian(
+            y,
+            bins,
+            sigma=self.sigma,
+            sigma_in_bins=self.sigma_in_bins,
+            keeps_mean=self.tilts(bins),
+            out_of_range=self.out_of_range,
+        )
+
+    def windows(
+        self, bins: Bins, dtype: torch.dtype, device: torch.device
+    ) -> Windows | None:
+        """Return the bins within reach of y.
+
+        None if y may lie far outside, and while compiling: a compiler cannot make the
+        tables.
+        """
+        if self.out_of_range == "truncate" or torch.compiler.is_compiling():
+            return None
+        is_in_bins = self.unit == "sigma_in_bins"
+        return gaussian_windows(
+            bins, float(self.size), is_in_bins, self.tilts(bins), dtype, device
+        )
+
+
+@dataclass(frozen=True)
+class OneBinTarget(Target):
+    """The bin of y, see `one_bin`."""
+
+    def probs(self, y: Tensor, bins: Bins) -> Tensor:
+        """Return one-hot vectors."""
+        return one_bin(y, bins, out_of_range=self.out_of_range)
+
+    def windows(
+        self, bins: Bins, dtype: torch.dtype, device: torch.device
+    ) -> Windows | None:
+        """Return windows of one bin."""
+        return OneBinWindows(bins, dtype, device)
+
+
+@dataclass(frozen=True)
+class UniformTarget(Target):
+    """The bin of y mixed with equal bins, see `uniform`; it has mass in all bins.
+
+    Parameters
+    ----------
+    epsilon : float
+        The weight of the uniform part.
+    keeps_mean : bool, optional
+        Whether the target is tilted to have the mean y.
+    """
+
+    epsilon: float
+    keeps_mean: bool | None = None
+
+    def __post_init__(self) -> None:
+        _check_mixture_weight(self.epsilon)
+
+    def probs(self, y: Tensor, bins: Bins) -> Tensor:
+        """Return the mixtures."""
+        probs = uniform(y, bins, epsilon=self.epsilon, out_of_range=self.out_of_range)
+        return with_mean(probs, y, bins) if self.keeps_mean else probs
+
+
+@dataclass(frozen=True)
+class ProjectedTarget(Target):
+    """y split between its two nearest centers, see `projected`."""
+
+    def probs(self, y: Tensor, bins: Bins) -> Tensor:
+        """Return two-hot vectors."""
+        return projected(y, bins, out_of_range=self.out_of_range)
+
+    def windows(
+        self, bins: Bins, dtype: torch.dtype, device: torch.device
+    ) -> Windows | None:
+        """Return windows of two bins."""
+        return ProjectedWindows(bins, dtype, device)
+
+
+@dataclass(frozen=True)
+class FunctionTarget(Target):
+    """The target that a function of the user returns.
+
+    Parameters
+    ----------
+    function : callable, (y, bins) -> Tensor of shape (..., k)
+        It gets y in float64, clipped to the bins unless ``out_of_range="truncate"``.
+    keeps_mean : bool, optional
+        Whether the target is tilted to have the mean y.
+    """
+
+    function: TargetFunction
+    keeps_mean: bool | None = None
+
+    def probs(self, y: Tensor, bins: Bins) -> Tensor:
+        """Return what the function returns."""
+        y = clip_to_bins(y, bins, self.out_of_range)
+        probs = self.function(y, bins)
+        return with_mean(probs, y, bins) if self.keeps_mean else probs
+
+
+TARGETS: Mapping[str, Callable[..., Target]] = MappingProxyType(
+    {
+        "gaussian": GaussianTarget,
+        "one_bin": OneBinTarget,
+        "uniform": UniformTarget,
+        "projected": ProjectedTarget,
+    }
+)
+
+
+def target_of(
+    target: str | TargetFunction,
+    *,
+    sigma: float | None = None,
+    sigma_in_bins: float | None = None,
+    keeps_mean: bool | None = None,
+    epsilon: float | None = None,
+    out_of_range: str = "clip",
+) -> Target:
+    """Return the target of a name and its options: the one place that knows them all.
+
+    Parameters
+    ----------
+    target : {"gaussian", "one_bin", "uniform", "projected"} or callable
+    sigma, sigma_in_bins : float, optional
+        For ``"gaussian"``: one of them, or none for 2 bins.
+    keeps_mean : bool, optional
+        For ``"gaussian"``, ``"uniform"`` and callables.
+    epsilon : float, optional
+        For ``"uniform"``, which needs it.
+    out_of_range : {"clip", "truncate", "error"}
+
+    Returns
+    -------
+    Target
+    """
+    if not callable(target):
+        check_choice("target", target, TARGETS)
+    check_choice("out_of_range", out_of_range, OUT_OF_RANGE)
+    if (epsilon is not None) != (target == "uniform"):
+        raise InputError(
+            'epsilon must be given with target="uniform" and with no other, '
+            f"got {target=} and {epsilon=}"
+        )
+    if keeps_mean is not None and target in ("one_bin", "projected"):
+        raise InputError(
+            'keeps_mean needs a target over several bins ("projected" keeps the mean '
+            f"without it), got {target=}, {keeps_mean=}"
+        )
+    if (sigma is not None) + (sigma_in_bins is not None) > (target == "gaussian"):
+        raise InputError(
+            'give either sigma or sigma_in_bins with target="gaussian", and neither '
+            f"with others, got {target=}, {sigma=}, {sigma_in_bins=}"
+        )
+    options = {
+        "sigma": sigma,
+        "sigma_in_bins": sigma_in_bins,
+        "keeps_mean": keeps_mean,
+        "epsilon": epsilon,
+    }
+    given: dict[str, Any] = {
+        name: value for name, value in options.items() if value is not None
+    }
+    if callable(target):
+        return FunctionTarget(target, **given, out_of_range=out_of_range)
+    return TARGETS[target](**given, out_of_range=out_of_range)
+
+
+def _mixture_weight(
     bins: Bins, epsilon: float | None, epsilon_per_bin: float | None
 ) -> float:
     """Return the weight of the uniform part from either way of giving it."""
-    if (epsilon is None) == (epsilon_per_bin is None):
-        raise InputError(
-            "give either epsilon or epsilon_per_bin, "
-            f"got {epsilon=} and {epsilon_per_bin=}"
-        )
-    if epsilon_per_bin is not None:
+    if epsilon is not None and epsilon_per_bin is None:
+        _check_mixture_weight(epsilon)
+        return epsilon
+    if epsilon_per_bin is not None and epsilon is None:
         most = 1 / (bins.n_bins - 1)
         if not 0 <= epsilon_per_bin <= most:
             raise InputError(
@@ -401,207 +579,14 @@ def mixture_weight(
             )
         # p_on = 1 - (k - 1) e and p_off = e are the mixture of weight k e.
         return epsilon_per_bin * bins.n_bins
-    if epsilon is None or not 0 <= epsilon <= 1:
+    raise InputError(
+        f"give either epsilon or epsilon_per_bin, got {epsilon=} and {epsilon_per_bin=}"
+    )
+
+
+def _check_mixture_weight(epsilon: float) -> None:
+    if not 0 <= epsilon <= 1:
         raise InputError(f"epsilon must lie in [0, 1], got {epsilon=}")
-    return epsilon
-
-
-class OneBinWindows:
-    """The window form of `one_bin`, with its tables prepared once."""
-
-    def __init__(self, bins: Bins, dtype: torch.dtype, device: torch.device) -> None:
-        self._dtype = dtype
-        self._inner = bins.borders[1:-1].to(device, float64_on(device))
-
-    def __call__(self, y: Tensor) -> Window:  # (...) -> (..., m)
-        """Return the window of each y."""
-        y = y.to(self._inner.dtype).contiguous()
-        index = torch.bucketize(y, self._inner, right=True)  # (...)
-        # A NaN that could not be refused must not pass for the last bin.
-        one = torch.where(y.isnan(), math.nan, 1.0).to(self._dtype)
-        return Window(index.unsqueeze(-1), one.unsqueeze(-1))
-
-
-class ProjectedWindows:
-    """The window form of `projected`, with its tables prepared once."""
-
-    def __init__(self, bins: Bins, dtype: torch.dtype, device: torch.device) -> None:
-        self._dtype = dtype
-        self._centers = bins.centers.to(device, float64_on(device))
-        self._low, self._high = bins.centers[0].item(), bins.centers[-1].item()
-
-    def __call__(self, y: Tensor) -> Window:  # (...) -> (..., m)
-        """Return the window of each y."""
-        y = y.to(self._centers.dtype).clamp(self._low, self._high).contiguous()
-        lower = torch.bucketize(y, self._centers[1:-1], right=True)  # (...)
-        left, right = entries(self._centers, lower), entries(self._centers, lower + 1)
-        share = ((y - left) / (right - left)).to(self._dtype)  # (...), of the upper one
-        return Window(
-            torch.stack([lower, lower + 1], dim=-1),
-            torch.stack([1 - share, share], dim=-1),
-        )
-
-
-class GaussianWindows:
-    """The window form of `gaussian`: the bins within reach of y, and no others.
-
-    Beyond ``reach`` standard deviations lies less mass than the dtype can resolve next
-    to one (3.8e-8 in float32, 1e-16 in float64), so leaving it out changes nothing,
-    and the window is narrow: 24 bins of any number at sigma = 2 bins. Positions are
-    taken relative to the first border of the window, in float64, so that an offset of
-    the bins costs no precision; only then is the dtype of the result used.
-
-    y must lie within the bins. Tables are prepared once, for one dtype and device.
-    """
-
-    def __init__(
-        self, bins: Bins, sigma: float, dtype: torch.dtype, device: torch.device
-    ) -> None:
-        borders = bins.borders
-        span = bins.high - bins.low
-        sigma = min(max(sigma, _USEFUL_SIGMAS[0] * span), _USEFUL_SIGMAS[1] * span)
-        reach = (5.5 if dtype == torch.float32 else 8.3) * sigma
-
-        # The window that begins in bin s must contain all that is within reach of any
-        # y whose reach begins in s, that is, below the upper border of s.
-        last = torch.bucketize(borders[1:] + 2 * reach, borders[1:-1])
-        numbers = torch.arange(bins.n_bins + 1, device="cpu")
-        size = int((last - numbers[:-1]).max()) + 1
-        size = min(max(size, 2), bins.n_bins)
-
-        self._dtype = dtype
-        self._wide = float64_on(device)
-        self._low, self._reach = bins.low, reach
-        self._n_starts = bins.n_bins - size + 1
-        # Lengths in the argument of erf, √2 sigma.
-        self._unit = math.sqrt(2) * sigma
-        # Where the borders are even to the last digit that matters, every window looks
-        # the same and places are arithmetic. Far from zero they are rounded.
-        width = (bins.high - bins.low) / bins.n_bins
-        uneven = (borders - (bins.low + numbers.double() * width)).abs().max().item()
-        rounding = torch.finfo(torch.float64).eps * max(abs(bins.low), abs(bins.high))
-        negligible = max(torch.finfo(dtype).eps / 8, 1e-13) * width
-        self._width = width if uneven + rounding <= negligible else None
-        self._steps = numbers[: size + 1].to(device)  # (m + 1,)
-        self._even = (self._steps.to(self._wide) * (width / self._unit)).to(dtype)
-        self._borders = borders.to(device, self._wide)  # (k + 1,)
-
-    def __call__(self, y: Tensor) -> Window:  # (...) -> (..., m)
-        """Return the window of each y."""
-        y = y.to(self._wide)
-        if self._width is not None:
-            place = (y - self._low) / self._width  # (...), in bins
-            # A start that rounding moves by one bin changes mass beyond reach only.
-            # NaN becomes some start, and its probabilities stay NaN.
-            start = (place.detach() - self._reach / self._width).long()
-            start = start.clamp(0, self._n_starts - 1)  # (...)
-            place = (place - start).to(self._dtype)  # (...), from the window's start
-            scale = self._width / self._unit
-            z = torch.sub(self._even, place.unsqueeze(-1), alpha=scale)  # (..., m + 1)
-            indices = start.unsqueeze(-1) + self._steps[:-1]  # (..., m)
-        else:
-            begin = (y - self._reach).contiguous()
-            firsts = self._borders[1 : self._n_starts]
-            start = torch.bucketize(begin, firsts, right=True)  # (...)
-            indices = start.unsqueeze(-1) + self._steps  # (..., m + 1), of borders
-            # Subtracted in float64: a wide bin may begin a window far from y.
-            z = entries(self._borders, indices) - y.unsqueeze(-1)  # (..., m + 1)
-            z = (z / self._unit).to(self._dtype)
-            indices = indices[..., :-1]  # (..., m), of bins
-        # In place where nobody looks back: fresh memory costs more than the arithmetic.
-        cdf = z.erf() if z.requires_grad or not has_values(z) else z.erf_()
-        probs = cdf.diff(dim=-1) / (cdf[..., -1:] - cdf[..., :1])  # (..., m)
-        return Window(indices, probs)
-
-
-class PlacedWindows:
-    """Windows over the places in bins of any widths, as if all were equally wide."""
-
-    def __init__(
-        self, bins: Bins, sigma_in_bins: float, dtype: torch.dtype, device: torch.device
-    ) -> None:
-        self._bins = bins
-        places = Bins.uniform(0.0, bins.n_bins, bins.n_bins)
-        self._windows = GaussianWindows(places, sigma_in_bins, dtype, device)
-
-    def __call__(self, y: Tensor) -> Window:  # (...) -> (..., m)
-        """Return the window of each y."""
-        return self._windows(self._bins.place_of(y))
-
-
-class TiltedWindows:
-    """Other windows, tilted so that the mean of each is y; see `with_mean`.
-
-    A table of tilts by place lets each begin so near that a step or two do.
-    """
-
-    def __init__(
-        self, windows: Callable[[Tensor], Window], bins: Bins, device: torch.device
-    ) -> None:
-        self._windows = windows
-        self._bins = bins
-        self._centers = bins.centers.to(device, float64_on(device))
-        n_parts = bins.n_bins * _TILTS_PER_BIN
-        places = torch.arange(n_parts + 1, device=device) / _TILTS_PER_BIN
-        borders = bins.borders.to(device, self._centers.dtype)
-        index = places.long().clamp(max=bins.n_bins - 1)
-        y = torch.lerp(borders[index], borders[index + 1], (places - index).to(borders))
-        _, _, tilts = self._tilted(y, None)
-        self._tilts = tilts.squeeze(-1)  # (n_parts + 1,)
-
-    def __call__(self, y: Tensor) -> Window:  # (...) -> (..., m)
-        """Return the window of each y."""
-        with torch.no_grad():
-            place = self._bins.place_of(y) * _TILTS_PER_BIN
-            index = place.long().clamp(0, len(self._tilts) - 2)
-            start = torch.lerp(
-                entries(self._tilts, index),
-                entries(self._tilts, index + 1),
-                (place - index).clamp(0, 1),
-            )
-            indices, probs, _ = self._tilted(y, start.unsqueeze(-1))
-            return Window(indices, probs)
-
-    def _tilted(self, y: Tensor, start: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        indices, probs = self._windows(y)
-        wide = probs.to(self._centers.dtype).clamp(min=0)
-        y = y.to(self._centers.dtype).unsqueeze(-1)  # (..., 1)
-        tilted, tilt = _tilted(
-            wide,
-            entries(self._centers, indices) - y,
-            start,
-            tolerance=1e-13 if probs.dtype == torch.float64 else 1e-7,
-        )
-        return indices, tilted.to(probs.dtype), tilt
-
-
-@functools.lru_cache(maxsize=32)
-def gaussian_windows(
-    bins: Bins,
-    sigma: float,
-    is_in_bins: bool,
-    keeps_mean: bool,
-    dtype: torch.dtype,
-    device: torch.device,
-) -> Callable[[Tensor], Window]:
-    """Return the window form of `gaussian` for y within the bins, its tables made once.
-
-    Parameters
-    ----------
-    bins : Bins
-    sigma : float
-        In units of y, or if ``is_in_bins`` in bins.
-    is_in_bins, keeps_mean : bool
-    dtype, device
-        Of the probabilities.
-    """
-    windows: Callable[[Tensor], Window]
-    if is_in_bins and not bins.is_uniform:
-        windows = PlacedWindows(bins, sigma, dtype, device)
-    else:
-        size = sigma * bins.width if is_in_bins else sigma
-        windows = GaussianWindows(bins, size, dtype, device)
-    return TiltedWindows(windows, bins, device) if keeps_mean else windows
 
 
 def _truncated_gaussian(y: Tensor, borders: Tensor, sigma: float | Tensor) -> Tensor:
@@ -618,7 +603,7 @@ def _truncated_gaussian(y: Tensor, borders: Tensor, sigma: float | Tensor) -> Te
     low, high = borders[0], borders[-1]
     y = y.to(borders.dtype).unsqueeze(-1)  # (..., 1)
     sigma = torch.as_tensor(sigma, dtype=borders.dtype, device=y.device)
-    smallest, largest = ((high - low) * each for each in _USEFUL_SIGMAS)
+    smallest, largest = ((high - low) * each for each in USEFUL_SIGMAS)
     sigma = sigma.clamp(smallest, largest).unsqueeze(-1)  # (..., 1)
 
     nearest = y.clamp(low, high)
@@ -675,10 +660,10 @@ def _checked(y: Tensor, bins: Bins, out_of_range: str) -> Tensor:
     check_choice("out_of_range", out_of_range, OUT_OF_RANGE)
     check_bins(bins)
     check_finite("y", y)
-    return placed(y, bins, out_of_range)
+    return clip_to_bins(y, bins, out_of_range)
 
 
-def placed(y: Tensor, bins: Bins, out_of_range: str) -> Tensor:
+def clip_to_bins(y: Tensor, bins: Bins, out_of_range: str) -> Tensor:
     """Return y clipped to the bins, left as it is, or refused.
 
     Clipping is in float64: the ends may not be representable in the dtype of y. A y in
@@ -686,7 +671,7 @@ def placed(y: Tensor, bins: Bins, out_of_range: str) -> Tensor:
     """
     if not y.is_floating_point():  # torch would compare integers in float32
         y = y.to(float64_on(y.device))
-    if out_of_range == "error" and has_values(y):
+    if out_of_range == "error" and is_concrete(y):
         outside = (y < bins.lowest) | (y > bins.highest)
         if outside.any():
             raise InputError(

@@ -25,7 +25,8 @@ from histreg._checks import (
     check_shape,
 )
 from histreg._names import SPACINGS
-from histreg.bins import Bins, as_float64, check_bins
+from histreg._tensors import as_float64
+from histreg.bins import Bins, check_bins
 from histreg.distribution import Histogram
 from histreg.errors import InputError
 

@@ -8,11 +8,11 @@ from histreg import Bins, Histogram, losses, targets
 from histreg._names import LOSSES
 from histreg.tabular.objectives import (
     ON_BOUNDS,
-    TARGETS,
-    NamedTarget,
     center_and_scale,
     objective_of,
+    target_for,
 )
+from histreg.targets import TARGETS, GaussianTarget
 
 BINS = (Bins.around(0.0, 10.0, n_bins=40), Bins.around(-5e6, 5e6, n_bins=40))
 WITH_DISTRIBUTION = [name for name in LOSSES if name not in ("l2", "l1")]
@@ -25,7 +25,7 @@ def data(generator, n=6):
 
 def objective(name, y):
     return objective_of(
-        name, BINS, *center_and_scale(y), NamedTarget("gaussian", sigma_in_bins=2.0)
+        name, BINS, *center_and_scale(y), GaussianTarget(sigma_in_bins=2.0)
     )
 
 
@@ -88,7 +88,7 @@ def test_censored_targets_have_the_loss_of_a_bound(generator):
     each = []
     for i, bins in enumerate(BINS):
         known = objective_of(
-            "histogram", [bins], *center_and_scale(y[:, [i]]), goal.target_probs
+            "histogram", [bins], *center_and_scale(y[:, [i]]), goal.target
         ).loss(outputs[:, :, [i]], y[:, [i]])
         bound = losses.survival_loss(outputs[:, :, i], y[:, i].expand(2, 6), bins)
         each.append(torch.where(censored[:, i], bound, known))
@@ -153,7 +153,7 @@ def test_a_mixture_of_one_gaussian_has_its_masses():
 @pytest.mark.parametrize("name", TARGETS)
 def test_targets_by_name_are_probabilities(name, generator):
     y = data(generator)[:, 0]
-    probs = NamedTarget(name, sigma_in_bins=0.5)(y, BINS[0])
+    probs = target_for(name, sigma_in_bins=0.5).probs(y, BINS[0])
     torch.testing.assert_close(probs.sum(dim=-1), torch.ones(6, dtype=torch.float64))
 
 
@@ -165,7 +165,7 @@ def test_the_scale_of_a_constant_is_one():
 
 def test_an_unknown_loss_is_refused():
     with pytest.raises(ValueError, match="loss must be one of 'histogram'"):
-        objective_of("l3", BINS, torch.zeros(2), torch.ones(2), None)
+        objective_of("l3", BINS, torch.zeros(2), torch.ones(2))
 
 
 @pytest.mark.parametrize("size", [1e-200, 1e200])

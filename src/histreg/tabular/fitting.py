@@ -21,11 +21,11 @@ from histreg.tabular.columns import LabelCodes, NumberScaling, Table
 from histreg.tabular.model import Model
 from histreg.tabular.networks import CopiedBody, Stack, TabularBody
 from histreg.tabular.objectives import (
-    NamedTarget,
+    ON_TARGETS,
     Objective,
-    TargetProbs,
     center_and_scale,
     objective_of,
+    target_for,
 )
 from histreg.tabular.options import layer_sizes
 from histreg.tabular.target_bins import bins_for
@@ -47,7 +47,6 @@ NetworkRows = TrainingRows[tuple[Tensor, ...]]
 MAX_EMBEDDED_COLUMNS = 128  # for embedding_width="auto", see docs/regressor.md
 MIN_VALIDATION_ROWS = 5  # fewer say nothing about an epoch
 SHARPENING_EPOCHS, SHARPENING_PATIENCE = 20, 4
-SHARPENED_LOSSES = ("brier", "histogram")  # those that compare with a smoothed target
 
 
 def new_model(
@@ -79,11 +78,7 @@ def objective_for(
     sigma_in_bins: float | None = None,
 ) -> Objective:
     """Return the objective of the loss; ``sigma_in_bins`` is that of the options."""
-    target: TargetProbs
-    if callable(options.target):
-        target = options.target
-    else:
-        target = NamedTarget(options.target, sigma_in_bins or options.sigma_in_bins)
+    target = target_for(options.target, sigma_in_bins or options.sigma_in_bins)
     return objective_of(options.loss, bins, center, scale, target)
 
 
@@ -205,7 +200,7 @@ def train_model(
         model.network,
         rows,
         held_out,
-        Measure(model.objective.loss, model.objective.error),
+        Measure(model.objective.loss_on(rows.y), model.objective.error),
         settings,
         optimizer=optimizer,
         on_epoch=on_epoch,
@@ -218,7 +213,7 @@ def sharpens(options: HistogramRegressor) -> bool:
     return (
         options.final_sigma_in_bins is not None
         and options.target == "gaussian"
-        and options.loss in SHARPENED_LOSSES
+        and options.loss in ON_TARGETS
     )
 
 
@@ -256,7 +251,7 @@ def train_sharp(
             sharp,
             rows,
             held_out,
-            Measure(objective.loss, objective.error),
+            Measure(objective.loss_on(rows.y), objective.error),
             settings,
             optimizer=optimizer or optimizer_of(sharp.readout, settings),
             generators=generators,

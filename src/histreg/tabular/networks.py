@@ -19,9 +19,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from histreg._checks import check_choice
+from histreg._rebinning import rebin_readout
 from histreg.bins import Bins
 from histreg.errors import InputError
-from histreg.heads import rebin_readout
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,

@@ -8,23 +8,22 @@ of the whole stack, the equal mixture of its models.
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from histreg import losses, targets
+from histreg import losses
 from histreg._checks import check_choice
 from histreg._names import LOSSES, ON_NUMBERS
-from histreg.bins import Bins, as_float64
+from histreg._tensors import as_float64
+from histreg.bins import Bins
 from histreg.distribution import Histogram
 from histreg.errors import InputError, NoDistributionError
-
-TargetProbs = Callable[[Tensor, Bins], Tensor]
-"""How y becomes a probability vector: (y (...), bins) -> (..., k)."""
+from histreg.targets import Target, TargetFunction, target_of
 
 N_COMPONENTS = 5  # of the mixture density network, as in the paper
 
@@ -69,6 +68,10 @@ class Objective(ABC):
                 bound = self._bound_loss(outputs[:, :, i], y[:, i], i)
                 each[i] = torch.where(censored[:, i], bound, known)
         return each[0] if len(each) == 1 else torch.stack(each).mean(dim=0)
+
+    def loss_on(self, y: Tensor) -> Callable[..., Tensor]:  # noqa: ARG002
+        """Return `loss`, prepared to be called many times with rows of y (n, m)."""
+        return self.loss
 
     def error(
         self, outputs: Tensor, y: Tensor, censored: Tensor | None = None
@@ -143,30 +146,50 @@ class OnHistogram(Objective):
 
 
 class AgainstTarget(OnHistogram):
-    """Logits against the histogram of y: the histogram loss, or Brier's."""
+    """Logits against the target of y."""
 
     def __init__(
-        self,
-        bins: Sequence[Bins],
-        center: Tensor,
-        scale: Tensor,
-        *,
-        target_probs: TargetProbs,
-        loss: Callable[[Tensor, Tensor], Tensor] = losses.histogram_loss,
+        self, bins: Sequence[Bins], center: Tensor, scale: Tensor, *, target: Target
     ) -> None:
         super().__init__(bins, center, scale)
-        self.target_probs = target_probs
-        self.loss_per_sample = loss
+        self.target = target
+
+
+class ByCrossEntropy(AgainstTarget):
+    """The histogram loss."""
+
+    def __init__(
+        self, bins: Sequence[Bins], center: Tensor, scale: Tensor, *, target: Target
+    ) -> None:
+        super().__init__(bins, center, scale, target=target)
+        self._target_losses = [losses.TargetLoss(target, one) for one in self.bins]
+
+    def loss_on(self, y: Tensor) -> Callable[..., Tensor]:
+        """Return `loss` with the targets of y (n, m) computed once.
+
+        They belong to this training, not to the objective, which models keep.
+        """
+        prepared = copy.copy(self)
+        prepared._target_losses = [
+            losses.TargetLoss(self.target, bins, training_y=column)
+            for bins, column in zip(self.bins, y.T, strict=True)
+        ]
+        return prepared.loss
 
     def _loss(self, outputs: Tensor, y: Tensor, i: int) -> Tensor:
-        probs = self.target_probs(y, self.bins[i]).to(outputs.dtype)  # (n, k)
-        return self.loss_per_sample(outputs, probs.expand_as(outputs))
+        return self._target_losses[i](outputs, y)
 
     def _bound_loss(self, outputs: Tensor, y: Tensor, i: int) -> Tensor:
-        if self.loss_per_sample is not losses.histogram_loss:
-            return super()._bound_loss(outputs, y, i)
         y = y.expand(outputs.shape[:-1])
         return losses.survival_loss(outputs, y, self.bins[i])
+
+
+class ByBrierScore(AgainstTarget):
+    """The squared distance of the probabilities."""
+
+    def _loss(self, outputs: Tensor, y: Tensor, i: int) -> Tensor:
+        probs = self.target.probs(y, self.bins[i]).to(outputs.dtype)  # (n, k)
+        return losses.brier(outputs, probs.expand_as(outputs))
 
 
 class AgainstNumber(OnHistogram):
@@ -251,41 +274,23 @@ class OnMixture(Objective):
 
 
 LEAST_RELATIVE_SPREAD = 64 * torch.finfo(torch.float64).eps  # of y that is not constant
+ON_TARGETS = ("brier", "histogram")  # losses against the target of y
 ON_BOUNDS = ("histogram",)  # losses that know what to do with a lower bound
-TARGETS = ("gaussian", "one_bin", "uniform", "projected")
+UNIFORM_EPSILON = 0.1  # the weight of the uniform part of target="uniform"
 
 
-@dataclass(frozen=True)
-class NamedTarget:
-    """The target of a name: y (...), bins -> (..., k).
+def target_for(target: str | TargetFunction, sigma_in_bins: float) -> Target:
+    """Return the target of the regressor's options.
 
     Parameters
     ----------
-    name : {"gaussian", "one_bin", "uniform", "projected"}
+    target : {"gaussian", "one_bin", "uniform", "projected"} or callable
     sigma_in_bins : float
-        For ``"gaussian"``; on uneven bins the target is tilted to have the mean y.
-    epsilon : float
-        For ``"uniform"``.
+        For ``"gaussian"``; others have no use for it.
     """
-
-    name: str
-    sigma_in_bins: float
-    epsilon: float = 0.1
-
-    def __call__(self, y: Tensor, bins: Bins) -> Tensor:
-        """Return target probabilities; y outside the bins is clipped to them."""
-        if self.name == "gaussian":
-            return targets.gaussian(
-                y,
-                bins,
-                sigma_in_bins=self.sigma_in_bins,
-                keeps_mean=not bins.is_uniform,
-            )
-        if self.name == "uniform":
-            return targets.uniform(y, bins, epsilon=self.epsilon)
-        return {"one_bin": targets.one_bin, "projected": targets.projected}[self.name](
-            y, bins
-        )
+    if target == "gaussian":
+        return target_of(target, sigma_in_bins=sigma_in_bins)
+    return target_of(target, epsilon=UNIFORM_EPSILON if target == "uniform" else None)
 
 
 def center_and_scale(y: Tensor) -> tuple[Tensor, Tensor]:
@@ -310,15 +315,26 @@ def objective_of(
     bins: Sequence[Bins],
     center: Tensor,
     scale: Tensor,
-    target_probs: TargetProbs,
+    target: Target | None = None,
 ) -> Objective:
-    """Return the objective of a loss by its name; see `Objective` for the others."""
+    """Return the objective of a loss by its name.
+
+    Parameters
+    ----------
+    loss : str
+        One of `LOSSES`.
+    bins, center, scale
+        See `Objective`.
+    target : Target, optional
+        For losses in `ON_TARGETS`, which need it.
+    """
     check_choice("loss", loss, LOSSES)
     learnt = (bins, center, scale)
-    if loss == "histogram":
-        return AgainstTarget(*learnt, target_probs=target_probs)
-    if loss == "brier":
-        return AgainstTarget(*learnt, target_probs=target_probs, loss=losses.brier)
+    if loss in ON_TARGETS:
+        if target is None:
+            raise InputError(f'loss="{loss}" needs a target, got None')
+        kind = ByCrossEntropy if loss == "histogram" else ByBrierScore
+        return kind(*learnt, target=target)
     if loss in ON_NUMBERS:
         return OnNumber(*learnt, loss=getattr(losses, loss))
     if loss == "mdn":

@@ -22,8 +22,8 @@ from histreg._names import LOSSES, SPACINGS
 from histreg.bins import checked_bins
 from histreg.errors import InputError
 from histreg.tabular.networks import ACTIVATIONS
-from histreg.tabular.objectives import TARGETS
 from histreg.tails import checked_kinds
+from histreg.targets import TARGETS
 
 if TYPE_CHECKING:
     from histreg.tabular.regressor import HistogramRegressor

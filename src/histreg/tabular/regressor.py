@@ -47,7 +47,7 @@ from histreg.tabular.fitting import (
 )
 from histreg.tabular.model import Model
 from histreg.tabular.networks import without_autocast
-from histreg.tabular.objectives import ON_BOUNDS, TargetProbs
+from histreg.tabular.objectives import ON_BOUNDS
 from histreg.tabular.options import (
     check_options,
     check_structure,
@@ -72,6 +72,7 @@ from histreg.tabular.target_bins import (
 from histreg.tabular.training import Epoch, Generators, Settings, Snapshot, optimizer_of
 from histreg.tabular.training_rows import TrainingRows, rows_of
 from histreg.tabular.training_state import TrainingState
+from histreg.targets import TargetFunction
 
 OUTPUT_TYPES = ("mean", "median", "mode", "quantiles")
 DECILES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -229,7 +230,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         dropout: float = 0.1,
         embedding_width: int | str = "auto",
         loss: str = "histogram",
-        target: str | TargetProbs = "gaussian",
+        target: str | TargetFunction = "gaussian",
         n_bins: int = 100,
         sigma_in_bins: float = 2.0,
         padding_in_sigmas: float = 3.0,

@@ -15,10 +15,10 @@ import torch
 from torch import Tensor
 
 from histreg._names import ON_NUMBERS
+from histreg._tensors import as_float64
 from histreg.bins import (
     SMALLEST_SPREAD,
     Bins,
-    as_float64,
     checked_bins,
     least_spread,
 )

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from histreg.bins import float64_on
+from histreg._tensors import float64_on
 from histreg.tabular.columns import Table
 
 MAX_COPIES = 8  # per row, on average

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from histreg.bins import Bins
     from histreg.study.methods.criteria.criterion import Criterion, Targets
+    from histreg.targets import Target
 
 
 class OnHistogram(NetworkMethod):
@@ -67,9 +68,14 @@ def mean_of(probs: Tensor, bins: Bins) -> Tensor:
 class HistogramLossMethod(OnHistogram):
     """Cross-entropy against a histogram of y."""
 
+    @property
     @abstractmethod
+    def target(self) -> Target:
+        """How y becomes a histogram."""
+
     def target_probs(self, y: Tensor, bins: Bins) -> Tensor:
         """Return the target of each y: (...) -> (..., k)."""
+        return self.target.probs(y, bins)
 
     def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
         """Return the cross-entropies."""
@@ -103,9 +109,10 @@ class HLGauss(HistogramLossMethod):
     n_bins: int = 100
     padding_in_bins: float = 10.0
 
-    def target_probs(self, y: Tensor, bins: Bins) -> Tensor:
-        """Return the mass of the Gaussian in each bin."""
-        return histreg.targets.gaussian(y, bins, sigma=self.sigma_in_bins * bins.width)
+    @property
+    def target(self) -> Target:
+        """The Gaussian, never tilted: the study's bins are of equal width."""
+        return histreg.targets.GaussianTarget(sigma_in_bins=self.sigma_in_bins)
 
 
 @dataclass(frozen=True)
@@ -172,9 +179,10 @@ class HLOneBin(HistogramLossMethod):
         moved = self.shift_in_bins * bins.width
         return histreg.Bins.uniform(bins.low + moved, bins.high + moved, self.n_bins)
 
-    def target_probs(self, y: Tensor, bins: Bins) -> Tensor:
-        """Return one-hot vectors."""
-        return histreg.targets.one_bin(y, bins)
+    @property
+    def target(self) -> Target:
+        """One-hot vectors."""
+        return histreg.targets.OneBinTarget()
 
 
 @dataclass(frozen=True)
@@ -192,9 +200,10 @@ class HLUniform(HistogramLossMethod):
     n_bins: int = 100
     padding_in_bins: float = 10.0
 
-    def target_probs(self, y: Tensor, bins: Bins) -> Tensor:
-        """Return the mixtures."""
-        return histreg.targets.uniform(y, bins, epsilon=self.epsilon)
+    @property
+    def target(self) -> Target:
+        """The mixture."""
+        return histreg.targets.UniformTarget(self.epsilon)
 
 
 @dataclass(frozen=True)
@@ -205,6 +214,7 @@ class HLProjected(HistogramLossMethod):
     n_bins: int = 100
     padding_in_bins: float = 10.0
 
-    def target_probs(self, y: Tensor, bins: Bins) -> Tensor:
-        """Return two-hot vectors."""
-        return histreg.targets.projected(y, bins)
+    @property
+    def target(self) -> Target:
+        """Two-hot vectors."""
+        return histreg.targets.ProjectedTarget()

@@ -1,0 +1,58 @@
+"""Tensors: dtypes and devices of ours, and what may be read when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+
+def float64_on(device: torch.device) -> torch.dtype:
+    """Return the widest float type of a device: float64, but float32 on Apple's."""
+    return torch.float32 if device.type == "mps" else torch.float64
+
+
+def take(table: Tensor, index: Tensor) -> Tensor:
+    """Return ``table[index]``, entry by entry of the first dimension.
+
+    Indexing by brackets takes three times as long, and of a scalar index it reads the
+    value, which waits for a device and fails under ``torch.func.vmap``.
+    """
+    chosen = table.index_select(0, index.flatten())
+    return chosen.view(index.shape + table.shape[1:])
+
+
+def as_float64(values: ArrayLike | Tensor) -> Tensor:
+    """Return a new float64 CPU tensor of a tensor, array, frame column or list."""
+    if isinstance(values, Tensor):
+        return values.detach().to("cpu", torch.float64, copy=True)
+    if isinstance(values, Sequence) and any(isinstance(v, Tensor) for v in values):
+        values = [float(v) for v in values]
+    return torch.from_numpy(np.array(values, dtype=np.float64))
+
+
+def at_least_float32(logits: Tensor) -> Tensor:
+    """Return half precision as float32, wider floats as they are."""
+    if not logits.is_floating_point():
+        raise TypeError(f"logits must be floating point, got {logits.dtype}")
+    return logits.float() if logits.dtype.itemsize < 4 else logits
+
+
+def is_concrete(tensor: Tensor) -> bool:
+    """Whether there are values to look at: not while compiling or under vmap."""
+    return (
+        not torch.compiler.is_compiling()
+        and tensor.device.type != "meta"
+        # There is no public name for "inside a torch.func transform", nor for the
+        # older one behind is_grads_batched.
+        and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+        and not torch._C._functorch.is_legacy_batchedtensor(tensor)
+    )
+
+
+def is_free_to_read(tensor: Tensor) -> bool:
+    """Whether looking at the values is possible and does not wait for a device."""
+    return tensor.device.type == "cpu" and is_concrete(tensor)

@@ -1,0 +1,65 @@
+"""Tensors: what may be read when, and their dtypes."""
+
+import numpy as np
+import pytest
+import torch
+from torch.func import vmap
+
+from histreg import _tensors
+
+
+def test_values_are_there_to_read_unless_compiling_or_mapping():
+    seen = []
+
+    def look(y):
+        seen.append((_tensors.is_concrete(y), _tensors.is_free_to_read(y)))
+        return y + 1
+
+    look(torch.zeros(2))
+    vmap(look)(torch.zeros(2))
+    assert seen == [(True, True), (False, False)]
+
+
+def test_reading_waits_for_no_device():
+    assert not _tensors.is_free_to_read(torch.zeros(2, device="meta"))
+
+
+def test_a_compiled_function_is_not_looked_into():
+    torch.compiler.reset()
+
+    @torch.compile(backend="eager", fullgraph=True)
+    def look(y):
+        return y + (1.0 if _tensors.is_concrete(y) else 2.0)
+
+    assert look(torch.zeros(())).item() == 2.0
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[1.0, 2.5], np.float32([1.0, 2.5]), torch.tensor([1.0, 2.5])],
+    ids=["list", "array", "tensor"],
+)
+def test_numbers_of_any_kind_become_a_new_float64_tensor(values):
+    converted = _tensors.as_float64(values)
+    assert converted.dtype == torch.float64 and converted.tolist() == [1.0, 2.5]
+    converted[0] = 7.0
+    assert float(values[0]) == 1.0
+
+
+def test_numbers_in_a_list_may_be_tensors():
+    values = [torch.tensor(1.0), 2.5]
+    assert _tensors.as_float64(values).tolist() == [1.0, 2.5]
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 2), (0,)])
+def test_take_is_indexing_by_brackets(shape, generator):
+    table = torch.randn(5, 2, generator=generator)
+    index = torch.randint(5, shape, generator=generator)
+    assert torch.equal(_tensors.take(table, index), table[index])
+
+
+def test_half_precision_is_widened_and_integers_are_refused():
+    assert _tensors.at_least_float32(torch.zeros(1).bfloat16()).dtype == torch.float32
+    assert _tensors.at_least_float32(torch.zeros(1).double()).dtype == torch.float64
+    with pytest.raises(TypeError, match=r"logits must be floating point, got torch\."):
+        _tensors.at_least_float32(torch.zeros(1, dtype=torch.int64))
