@@ -6,8 +6,8 @@ INTERRUPTED = 130  # as in histreg.cli.errors, which is not loaded yet
 
 
 def main() -> None:
-    """Run the command line, or say what it needs."""
-    if sys.argv[1:] == ["--version"]:  # at once, without the libraries
+    """Run the command line, or name the package that it lacks."""
+    if sys.argv[1:] == ["--version"]:  # also without the extra
         from importlib.metadata import version
 
         print(f"histreg {version('histreg')}")

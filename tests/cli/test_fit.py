@@ -12,6 +12,8 @@ import pandas as pd
 import pytest
 
 from histreg import HistogramRegressor
+from histreg.cli.fit import FitOptions
+from histreg.errors import InputError
 from tests.cli.running import QUICK, assert_refused, histreg, houses, invoke
 
 
@@ -123,6 +125,14 @@ from tests.cli.running import QUICK, assert_refused, histreg, houses, invoke
 )
 def test_bad_input_is_refused_in_one_sentence(bad_tables, arguments, sentence):
     assert_refused(bad_tables, arguments, sentence)
+
+
+def test_calibration_is_ignored_where_rows_are_censored():
+    fields = {"table": Path("t.csv"), "target": "y", "out": Path("m")}
+    fields |= {"holdout": 0.5, "calibration": 0.5}
+    with pytest.raises(InputError, match="up to less than 1, got"):
+        FitOptions(**fields)
+    assert FitOptions(**fields, censored="c").special_columns == ["c"]
 
 
 def test_fit_shows_held_out_scores_beside_two_baselines(place):

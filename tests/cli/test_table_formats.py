@@ -4,7 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from histreg.cli.table_formats import check_table_output, table_format
+from histreg.cli.table_formats import (
+    check_table_input,
+    check_table_output,
+    table_format,
+)
 from histreg.errors import InputError
 
 
@@ -26,6 +30,16 @@ def test_the_name_tells_the_format(name, expected):
 def test_other_names_are_refused(name):
     with pytest.raises(InputError, match=r"must be named \.csv, \.tsv or \.parquet"):
         table_format(Path(name))
+
+
+def test_a_table_is_a_file_that_exists(tmp_path):
+    (tmp_path / "t.csv").touch()
+    check_table_input(tmp_path / "t.csv")
+    with pytest.raises(InputError, match=r"there is no file .*u\.csv"):
+        check_table_input(tmp_path / "u.csv")
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(InputError, match="must be a file, got a folder"):
+        check_table_input(tmp_path / "folder.csv")
 
 
 def test_a_table_is_written_into_a_folder_that_exists(tmp_path):

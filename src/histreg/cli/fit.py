@@ -24,7 +24,7 @@ from histreg.cli.options import (
 )
 from histreg.cli.outputs import check_output, check_output_folder
 from histreg.cli.spelling import Spelling
-from histreg.cli.table_formats import check_table_output
+from histreg.cli.table_formats import check_table_input, check_table_output
 from histreg.errors import InputError
 
 EXAMPLE = "Example: histreg fit houses.csv --target price --drop id --out model/"
@@ -133,6 +133,16 @@ class FitOptions:
             raise InputError(
                 f"--seed must lie from 0 to {MAX_SEED}, got --seed={self.seed}"
             )
+        calibration = 0 if self.censored else self.calibration
+        if not (
+            0 <= self.holdout < 1
+            and 0 <= calibration < 1
+            and self.holdout + calibration < 1
+        ):
+            raise InputError(
+                "--holdout and --calibration must lie in [0, 1) and add up to less "
+                f"than 1, got {self.holdout} and {calibration}"
+            )
         if self.y_range is not None:
             low, high = self.y_range
             if not -math.inf < low < high < math.inf:
@@ -164,8 +174,9 @@ class FitOptions:
         """What is said about how the table writes numbers and dates."""
         return Spelling.from_options(self.delimiter, self.decimal, self.day_first)
 
-    def check_outputs(self) -> None:
-        """Raise unless the model, and the held-out rows, can be written."""
+    def check_paths(self) -> None:
+        """Raise unless the table exists, and all output can be written."""
+        check_table_input(self.table)
         check_output_folder(
             "--out",
             self.out,
@@ -188,7 +199,7 @@ class FitOptions:
 @takes_options(FitOptions)
 def fit(options: FitOptions) -> None:
     """Fit a model that predicts a column of a table, and show its test scores."""
-    options.check_outputs()
+    options.check_paths()
     with requires_extra("cli"):
         from histreg.cli import fitting
 

@@ -25,7 +25,7 @@ from histreg.cli.options import (
 )
 from histreg.cli.outputs import check_output, files_of_model
 from histreg.cli.spelling import Spelling
-from histreg.cli.table_formats import check_table_output
+from histreg.cli.table_formats import check_table_input, check_table_output
 from histreg.errors import InputError
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ def predict(
     quiet: Quiet = False,
 ) -> None:
     """Predict for every row of a table, and add the predictions as columns."""
+    check_table_input(table)
     if out is not None:
         check_table_output(out)
         reads = [table, *files_of_model(model)]

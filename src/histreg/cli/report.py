@@ -19,6 +19,7 @@ from histreg.cli.options import (
 )
 from histreg.cli.outputs import check_output, files_of_model
 from histreg.cli.spelling import Spelling
+from histreg.cli.table_formats import check_table_input
 from histreg.errors import InputError
 
 EXAMPLE = "Example: histreg report model/ data.csv --target price --out report.html"
@@ -45,6 +46,7 @@ def report(
 
     Use rows that it was not trained on.
     """
+    check_table_input(table)
     if out.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"--out must be named .html, got {out}")
     reads = [table, *files_of_model(model)]

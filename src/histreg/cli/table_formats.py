@@ -22,6 +22,15 @@ def table_format(path: Path) -> str:
     return suffix
 
 
+def check_table_input(path: Path) -> None:
+    """Raise, before any library is loaded, unless this is the path of a table."""
+    table_format(path)
+    if path.is_dir():
+        raise InputError(f"{path} must be a file, got a folder")
+    if not path.is_file():
+        raise InputError(f"there is no file {path}")
+
+
 def check_table_output(path: Path) -> None:
     """Raise, before any work is done, if a table cannot be written to this path."""
     table_format(path)

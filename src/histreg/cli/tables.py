@@ -26,6 +26,7 @@ from histreg._files import whole
 from histreg.cli.spelling import Spelling
 from histreg.cli.table_formats import (
     SEPARATORS,
+    check_table_input,
     check_table_output,
     table_format,
 )
@@ -59,11 +60,8 @@ def read(path: Path, delimiter: str | None = None) -> TableFile:
     InputError
         If the file is missing or empty, or does not have the format of its name.
     """
+    check_table_input(path)
     kind = table_format(path)
-    if path.is_dir():
-        raise InputError(f"{path} must be a file, got a folder")
-    if not path.is_file():
-        raise InputError(f"there is no file {path}")
     try:
         if kind == ".parquet":
             file = TableFile(_read_parquet(path), None, [])

@@ -62,7 +62,7 @@ EXPERIMENTS["own"] = Experiment("own", "My own", "nowhere", "Why?", runs)
 """
 
 
-def test_an_experiment_of_ones_own_runs_in_workers_and_has_table_and_figure(
+def test_an_experiment_of_a_user_runs_in_workers_and_has_table_and_figure(
     place, monkeypatch
 ):
     (place / "own_study.py").write_text(OWN)

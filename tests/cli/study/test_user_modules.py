@@ -34,7 +34,7 @@ MODULES = {
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_a_module_that_cannot_be_imported_is_told_with_its_line(place, name):
+def test_a_module_that_cannot_be_imported_is_reported_with_its_line(place, name):
     text, sentence = MODULES[name]
     (place / f"{name}_module.py").write_text(text)
     printed = study("table", "bound", "--import", f"{name}_module", code=2)
