@@ -86,7 +86,11 @@ def test_the_time_limit_ends_an_episode_that_is_not_over(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("content", "over", "problem"),
     [
-        (b"RaaaaRa", (), "frame 5 the file begins anew, and the game is not over"),
+        (
+            b"RaaaaRa",
+            (),
+            "frame 5 the file starts a new game, but the game is not over",
+        ),
         (b"RaaaaaRa", (2,), "frame 4 the game is over, and the file plays on"),
         (b"RaaaaaRa", (5,), "frame 6 the file does not let the game end"),
         (b"Raaaaaaaaa", (), "frame 8 the file plays on after 7 frames"),

@@ -438,7 +438,7 @@ def full(*_: object, **__: object) -> None:
 def test_a_full_disk_is_one_sentence_and_leaves_no_half_record(store, monkeypatch):
     store.save(record_of(OTHER))
     monkeypatch.setattr(store_module.Path, "write_text", full)
-    with pytest.raises(DiskFullError, match=r"^the disk of the store is full; what"):
+    with pytest.raises(DiskFullError, match=r"^the disk of the store is full; fin"):
         store.save(record_of(RUN))
     monkeypatch.undo()
     assert store.find(OTHER) is not None

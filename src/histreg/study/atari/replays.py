@@ -119,7 +119,7 @@ def _episode(
         why = f"the file plays on after {TIME_LIMIT:,} frames of one game"
         raise _lost(game, limit, why)
     if stop < limit and not is_last:
-        raise _lost(game, stop, "the file begins anew, and the game is not over")
+        raise _lost(game, stop, "the file starts a new game, but the game is not over")
     return Episode(start, stop, is_over=False)
 
 

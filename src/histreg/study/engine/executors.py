@@ -300,9 +300,9 @@ class DaskCluster(Pool):
             yield
         except OSError as error:
             raise PoolLostError(
-                f"the Dask scheduler at {self._address} no longer answers; what was "
-                "finished is safe, and the same command goes on from there once a "
-                "scheduler is running"
+                f"the Dask scheduler at {self._address} no longer answers; "
+                "finished runs are safe: run the same command again once a scheduler "
+                "is running"
             ) from error
 
 

@@ -170,7 +170,8 @@ def work(
             for module in modules:  # with the user's own data sets
                 importlib.import_module(module)
             context = _StackContext(store, mine, data_dir)
-            resumed_after = max(kept.epoch for kept in context.checkpoints)
+            checkpoints = context.checkpoints
+            resumed_after = max(checkpoint.epoch for checkpoint in checkpoints)
             outcomes = type(mine[0]).compute(mine, context)
             finished = datetime.now(UTC).isoformat(timespec="seconds")
             # Sums in float32 depend on the stack: to reproduce a record exactly takes
@@ -178,14 +179,15 @@ def work(
             where = environment() | {"stack_size": len(mine), "stack": list(keys)}
             if resumed_after:
                 where["resumed_after_epoch"] = resumed_after
-            for run, outcome, kept in zip(
-                mine, outcomes, context.checkpoints, strict=True
+            for run, outcome, checkpoint in zip(
+                mine, outcomes, checkpoints, strict=True
             ):
-                store.save(Record(run, outcome, where, kept.spent_s, finished))
+                spent_s = checkpoint.spent_s
+                store.save(Record(run, outcome, where, spent_s, finished))
         except StoppedError:
             return Done(stopped=True)
         except CheckpointError:
-            damages = (kept.damage for kept in context.checkpoints)
+            damages = (checkpoint.damage for checkpoint in context.checkpoints)
             return Done(damages=tuple(filter(None, damages)))
         except DiskFullError:
             raise
@@ -338,7 +340,7 @@ class _Shift:
         self.summary.stopped |= done.stopped
         for damage in done.damages:
             warnings.warn(
-                f"{damage}, so it was renamed and the run begins anew",
+                f"{damage}, so it was renamed and the run starts over",
                 DamageWarning,
                 stacklevel=2,
             )

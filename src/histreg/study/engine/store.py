@@ -608,8 +608,8 @@ def _room(path: Path) -> Iterator[None]:
         full = isinstance(error, OSError) and error.errno in FULL
         if full or "No space left" in str(error):
             raise DiskFullError(
-                "the disk of the store is full; what was finished is safe, and the "
-                "same command goes on from there once there is room"
+                "the disk of the store is full; finished runs are safe: free some "
+                "space and run the same command again to continue"
             ) from error
         if isinstance(error, WriteError):
             raise
