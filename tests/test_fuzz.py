@@ -5,14 +5,15 @@ import pytest
 from tests.fuzz.campaign import Campaign, Tally, attempt, fuzz
 from tests.fuzz.campaigns import CAMPAIGNS
 
-N_CASES = 3
+SEVERAL = pytest.param(3, marks=pytest.mark.slow)
 
 
+@pytest.mark.parametrize("n_cases", [1, SEVERAL])
 @pytest.mark.parametrize("name", CAMPAIGNS)
-def test_what_is_promised_holds_in_random_cases(name):
-    (tally,) = fuzz([CAMPAIGNS[name]], seed=0, seconds=60, most_cases=N_CASES)
+def test_what_is_promised_holds_in_random_cases(name, n_cases):
+    (tally,) = fuzz([CAMPAIGNS[name]], seed=0, seconds=60, most_cases=n_cases)
     assert not tally.broken, tally.broken[0]
-    assert tally.n_tried == N_CASES
+    assert tally.n_tried == n_cases
 
 
 def test_a_broken_promise_is_counted_with_the_seed_that_repeats_it():
