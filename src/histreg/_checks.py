@@ -8,7 +8,6 @@ from collections.abc import Collection, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING
 
-from histreg._tensors import is_free_to_read
 from histreg.errors import InputError
 
 if TYPE_CHECKING:  # functions that look at tensors import it, the others do without
@@ -97,6 +96,8 @@ def check_finite(name: str, tensor: Tensor) -> None:
     """Raise if a value is NaN or infinite, where that can be seen for free."""
     import torch
 
+    from histreg._tensors import is_free_to_read
+
     if not is_free_to_read(tensor):
         return
     bad = ~torch.isfinite(tensor)
@@ -110,6 +111,8 @@ def check_finite(name: str, tensor: Tensor) -> None:
 
 def check_weight(name: str, weight: Tensor) -> None:
     """Raise on weights that have no mean, where that can be seen for free."""
+    from histreg._tensors import is_free_to_read
+
     if weight.numel() and is_free_to_read(weight):
         smallest, largest = (extreme.item() for extreme in weight.detach().aminmax())
         if not 0 <= smallest <= largest < math.inf or largest == 0:
