@@ -89,7 +89,7 @@ def check_shape(
 
 
 def check_finite(name: str, tensor: Tensor) -> None:
-    """Raise if a value is NaN or infinite, where that can be seen for free."""
+    """Raise if a value is NaN or infinite, if reading the values costs nothing."""
     if not is_free_to_read(tensor):
         return
     bad = ~torch.isfinite(tensor)
@@ -102,7 +102,7 @@ def check_finite(name: str, tensor: Tensor) -> None:
 
 
 def check_weight(name: str, weight: Tensor) -> None:
-    """Raise on weights that have no mean, where that can be seen for free."""
+    """Raise on weights that have no mean, if reading the values costs nothing."""
     if weight.numel() and is_free_to_read(weight):
         smallest, largest = (extreme.item() for extreme in weight.detach().aminmax())
         if not 0 <= smallest <= largest < math.inf or largest == 0:
