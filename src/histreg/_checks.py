@@ -93,7 +93,7 @@ def check_shape(
 
 
 def check_finite(name: str, tensor: Tensor) -> None:
-    """Raise if a value is NaN or infinite, where that can be seen for free."""
+    """Raise if a value is NaN or infinite, if reading the values costs nothing."""
     import torch
 
     from histreg._tensors import is_free_to_read
@@ -110,7 +110,7 @@ def check_finite(name: str, tensor: Tensor) -> None:
 
 
 def check_weight(name: str, weight: Tensor) -> None:
-    """Raise on weights that have no mean, where that can be seen for free."""
+    """Raise on weights that have no mean, if reading the values costs nothing."""
     from histreg._tensors import is_free_to_read
 
     if weight.numel() and is_free_to_read(weight):

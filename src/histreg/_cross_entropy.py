@@ -1,8 +1,8 @@
 """The cross-entropy of logits with target vectors, and how it is evaluated.
 
-Two plain formulas, `_dense` and `_window`, and a shortcut: where one derivative in the
-logits is all that is asked for, the forward pass finds it too, in closed form and
-mostly in place. On a CPU fresh memory costs as much as the arithmetic.
+Two plain formulas, `_dense` and `_window`, and a shortcut: if only the first derivative
+in the logits is needed, the forward pass computes it too, in closed form and mostly in
+place. On a CPU, allocating memory costs as much as the arithmetic.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PIECES_ABOVE, _PIECE = 2**21, 2**19
 
 
 def cross_entropy(logits: Tensor, target_probs: Tensor) -> Tensor:
-    """Return it for each sample, of whole target vectors.
+    """Return the cross-entropy of each sample with a whole target vector.
 
     Parameters
     ----------
@@ -40,14 +40,14 @@ def cross_entropy(logits: Tensor, target_probs: Tensor) -> Tensor:
         and logits.device.type == "cpu"
         # Half precision would round the gradient before the loss scale is applied.
         and logits.dtype.itemsize >= 4
-        and _knows_its_gradient(logits, [target_probs])
+        and _needs_one_gradient(logits, [target_probs])
     ):
         return _WithGradient.apply(_dense, _evaluate_in_pieces, logits, target_probs)
     return _dense(logits, target_probs)
 
 
 def window_cross_entropy(logits: Tensor, window: Window) -> Tensor:
-    """Return it for each sample, of target vectors that are zero outside a window.
+    """Return the cross-entropy with target vectors that are zero outside a window.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def window_cross_entropy(logits: Tensor, window: Window) -> Tensor:
     if window.indices.dim() < logits.dim():
         shape = (*logits.shape[:-1], window.indices.shape[-1])
         window = Window(*(part.expand(shape) for part in window))
-    if _knows_its_gradient(logits, window):
+    if _needs_one_gradient(logits, window):
         return _WithGradient.apply(_window, _evaluate_window, logits, *window)
     return _window(logits, *window)
 
@@ -77,19 +77,19 @@ def _window(logits: Tensor, indices: Tensor, target_probs: Tensor) -> Tensor:
     return -(log_probs.gather(-1, indices) * target_probs).sum(dim=-1)
 
 
-def _knows_its_gradient(logits: Tensor, data: Iterable[Tensor]) -> bool:
-    """Whether `_WithGradient` applies: one plain derivative is asked for, no more."""
+def _needs_one_gradient(logits: Tensor, data: Iterable[Tensor]) -> bool:
+    """Whether `_WithGradient` applies: only a first derivative is needed."""
     return (
         torch.is_grad_enabled()
         and logits.requires_grad
-        and not any(each.requires_grad for each in data)
-        and all(is_concrete(each) for each in (logits, *data))
+        and not any(tensor.requires_grad for tensor in data)
+        and all(is_concrete(tensor) for tensor in (logits, *data))
         and forward_ad.unpack_dual(logits).tangent is None
     )
 
 
 class _WithGradient(torch.autograd.Function):
-    """A loss per sample whose forward pass finds the gradient as well.
+    """A loss per sample whose forward pass computes the gradient as well.
 
     ``loss(logits, *data)`` is the plain formula, (..., k), ... -> (...);
     ``evaluate`` of the same arguments returns its values and their gradient in the

@@ -121,9 +121,9 @@ def _fitted(
     def loss() -> Tensor:
         optimizer.zero_grad()
         logits = features @ parameters[0] + parameters[1].unsqueeze(-2)
-        found = -(probs * logits.log_softmax(-1)).sum(-1).mean(-1).sum()
-        found.backward()
-        return found
+        value = -(probs * logits.log_softmax(-1)).sum(-1).mean(-1).sum()
+        value.backward()
+        return value
 
     with torch.enable_grad():
         optimizer.step(loss)

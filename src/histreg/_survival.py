@@ -243,7 +243,7 @@ def _n_greater_in_later(score: Tensor, group: Tensor) -> Tensor:
     while size < n_padded:  # halves of ever larger blocks: n log(n)^2 in all
         left, right = values.view(-1, 2, size).unbind(dim=1)
         right = right.sort(dim=-1).values
-        found = size - torch.searchsorted(right, left.contiguous(), right=True)
-        counts.view(-1, 2, size)[:, 0] += found
+        n_greater = size - torch.searchsorted(right, left.contiguous(), right=True)
+        counts.view(-1, 2, size)[:, 0] += n_greater
         size *= 2
     return torch.empty(n, dtype=torch.int64).scatter(0, order, counts[:n])

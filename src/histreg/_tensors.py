@@ -1,4 +1,4 @@
-"""Tensors: dtypes and devices of ours, and what may be read when."""
+"""Tensors: conversion, lookup, and whether values can be read."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from torch import Tensor
 
 
 def float64_on(device: torch.device) -> torch.dtype:
-    """Return the widest float type of a device: float64, but float32 on Apple's."""
+    """Return the widest float type of a device: float64, or float32 on Apple's MPS."""
     return torch.float32 if device.type == "mps" else torch.float64
 
 
 def take(table: Tensor, index: Tensor) -> Tensor:
-    """Return ``table[index]``, entry by entry of the first dimension.
+    """Return ``table[index]`` for an index of any shape into the first dimension.
 
-    Indexing by brackets takes three times as long, and of a scalar index it reads the
-    value, which waits for a device and fails under ``torch.func.vmap``.
+    Indexing by brackets takes three times as long. With a scalar index it also reads
+    the value, which waits for a device and fails under ``torch.func.vmap``.
     """
     chosen = table.index_select(0, index.flatten())
     return chosen.view(index.shape + table.shape[1:])
@@ -42,7 +42,7 @@ def at_least_float32(logits: Tensor) -> Tensor:
 
 
 def is_concrete(tensor: Tensor) -> bool:
-    """Whether there are values to look at: not while compiling or under vmap."""
+    """Whether a tensor has values to read: not while compiling or under vmap."""
     return (
         not torch.compiler.is_compiling()
         and tensor.device.type != "meta"
@@ -54,5 +54,5 @@ def is_concrete(tensor: Tensor) -> bool:
 
 
 def is_free_to_read(tensor: Tensor) -> bool:
-    """Whether looking at the values is possible and does not wait for a device."""
+    """Whether the values can be read without waiting for a device."""
     return tensor.device.type == "cpu" and is_concrete(tensor)

@@ -7,8 +7,8 @@ from torch import Tensor
 
 from histreg._tensors import is_concrete
 
-_MOST_STEPS = 60  # of a tilt; where y is nearly the last center, halving has to do it
-_COMPILED_STEPS = 8  # each of them is compiled
+_MOST_STEPS = 60  # where y is nearly the last center, only halving makes progress
+_COMPILED_STEPS = 8  # the loop is unrolled by the compiler
 
 
 def tilted_to_zero_mean(
@@ -17,7 +17,7 @@ def tilted_to_zero_mean(
     start: Tensor | None = None,
     tolerance: float = 1e-13,
 ) -> tuple[Tensor, Tensor]:
-    """Return probs of mean distance zero, and how much they were tilted for it.
+    """Return probabilities tilted to a mean distance of zero, and the tilt.
 
     The mean rises with the tilt, so every trial bounds it. Newton's step is taken where
     it stays within the bounds, and halving (or doubling, while there is no bound) where
@@ -38,8 +38,8 @@ def tilted_to_zero_mean(
     has_mass = probs > 0
     lowest = distances.where(has_mass, torch.inf).amin(dim=-1, keepdim=True)
     highest = distances.where(has_mass, -torch.inf).amax(dim=-1, keepdim=True)
-    # What cannot be reached is moved to what can. Where there is no mass distances do
-    # not count, and in units of the others may be infinite.
+    # A mean that cannot be reached is moved to the nearest that can. Distances without
+    # mass do not count, and in units of the others they may be infinite.
     distances = distances - lowest.clamp(min=0) - highest.clamp(max=0)
     distances = distances.where(has_mass, 0.0)
     # A power of two, so that no digit changes, and no square leaves the float type.

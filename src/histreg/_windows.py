@@ -45,7 +45,7 @@ class OneBinWindows:
         """Return the window of each y."""
         y = y.to(self._inner.dtype).contiguous()
         index = torch.bucketize(y, self._inner, right=True)  # (...)
-        # A NaN that could not be refused must not pass for the last bin.
+        # A NaN that was not refused must not count as the last bin.
         one = torch.where(y.isnan(), math.nan, 1.0).to(self._dtype)
         return Window(index.unsqueeze(-1), one.unsqueeze(-1))
 
@@ -136,14 +136,14 @@ class GaussianWindows:
             z = take(self._borders, indices) - y.unsqueeze(-1)  # (..., m + 1)
             z = (z / self._unit).to(self._dtype)
             indices = indices[..., :-1]  # (..., m), of bins
-        # In place where nobody looks back: fresh memory costs more than the arithmetic.
+        # In place if no gradient is needed: allocating costs more than the arithmetic.
         cdf = z.erf() if z.requires_grad or not is_concrete(z) else z.erf_()
         probs = cdf.diff(dim=-1) / (cdf[..., -1:] - cdf[..., :1])  # (..., m)
         return Window(indices, probs)
 
 
-class PlacedWindows:
-    """Windows over the places in bins of any widths, as if all were equally wide."""
+class CoordinateWindows:
+    """Windows over bin coordinates: bins of any widths, as if all were equally wide."""
 
     def __init__(
         self, bins: Bins, sigma_in_bins: float, dtype: torch.dtype, device: torch.device
@@ -160,7 +160,7 @@ class PlacedWindows:
 class TiltedWindows:
     """Other windows, tilted so that the mean of each is y; see `with_mean`.
 
-    A table of tilts by place lets each begin so near that a step or two do.
+    A table of tilts by bin coordinate gives starts so near that a step or two suffice.
     """
 
     def __init__(
@@ -249,7 +249,7 @@ def gaussian_windows(
     """
     windows: Callable[[Tensor], Window]
     if is_in_bins and not bins.is_uniform:
-        windows = PlacedWindows(bins, sigma, dtype, device)
+        windows = CoordinateWindows(bins, sigma, dtype, device)
     else:
         size = sigma * bins.width if is_in_bins else sigma
         windows = GaussianWindows(bins, size, dtype, device)

@@ -280,11 +280,11 @@ class Bins:
     ) -> Bins:
         """Return as many bins that reach around ``y`` too: neighbours become one.
 
-        For targets whose range is not known beforehand. Each new bin is 2, 4, 8, ...
-        of these, so that what was learnt moves along (`HistogramHead.rebin`); the
-        fewest that leave room for y, so that even bins reach at most about twice as
-        far as is needed, and grow seldom. Room that is left over goes to the ends that
-        move, by how far they have to.
+        For targets whose range is not known beforehand. Each new bin merges 2, 4, 8,
+        ... of these, so that a trained head can follow (`HistogramHead.rebin`). As few
+        are merged as leave room for y: even bins reach at most about twice as far as
+        needed, and grow seldom. Spare room is shared between the ends that move, in
+        proportion to how far they have to.
 
         Bins of one width stay so. Others are merged in pairs and go on beyond the ends
         by the ratio of the last two widths, no steeper than is usual between
@@ -360,9 +360,9 @@ class Bins:
         """Return bins whose first and last reach to infinity, by these tails.
 
         A tail begins at the inner border of its bin, the threshold. The outer border
-        has no meaning then but for sums over centers, and is put where the center is
-        the mean of the bin: twice the tail's mean from the threshold. To a target all
-        y of the bin are that mean.
+        then only serves sums over centers: it lies twice the tail's mean from the
+        threshold, so that the center of the bin is its mean. A target cannot
+        distinguish the y within such a bin: all are taken at that mean.
 
         Examples
         --------
@@ -480,16 +480,16 @@ class Bins:
         return torch.bucketize(y.to(inner.dtype).contiguous(), inner, right=True)
 
     def state(self) -> Tensor:  # (k + 5,)
-        """Return all that bins are as float64 numbers.
+        """Return the bins as float64 numbers.
 
         Borders, then scale and shape of the lower and of the upper tail, zeros for
         none.
         """
-        each = [
+        lower, upper = (
             (0.0, 0.0) if tail is None else (tail.scale, tail.shape)
             for tail in (self.lower_tail, self.upper_tail)
-        ]
-        return as_float64([*self._borders, *each[0], *each[1]])
+        )
+        return as_float64([*self._borders, *lower, *upper])
 
     @classmethod
     def from_state(cls, state: Tensor) -> Bins:

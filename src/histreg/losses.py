@@ -100,9 +100,9 @@ def survival_loss(logits: Tensor, y: Tensor, bins: Bins) -> Tensor:
     logits : Tensor of shape (..., k)
         Half precision is evaluated in float32.
     y : Tensor of shape (...)
-        Lower bounds. One within the last bin or beyond it is taken at the lower border
-        of that bin, which so stands for all that is greater: the loss is finite for
-        every finite y and logits. Below the bins it is 0.
+        Lower bounds. A bound within the last bin or above it is moved to the lower
+        border of that bin, so that the loss is finite for every finite y and logits.
+        Below the bins the loss is 0.
     bins : Bins
 
     Returns
@@ -118,7 +118,7 @@ def survival_loss(logits: Tensor, y: Tensor, bins: Bins) -> Tensor:
     _check_logits_and_y(logits, y, bins)
     logits = at_least_float32(logits)
     share = _share_above(y, bins)  # (..., k)
-    # Where nothing of a bin lies above, neither its logarithm nor a slope is asked for.
+    # A share of 0 is masked, so that neither its logarithm nor its gradient is taken.
     log_share = share.where(share != 0, 1).log().masked_fill(share == 0, -torch.inf)
     above = logits + log_share.to(logits.dtype)
     return logits.logsumexp(dim=-1) - above.logsumexp(dim=-1)
@@ -346,29 +346,29 @@ class HistogramLoss(nn.Module):
         ``(y, bins)``, y in float64 and clipped if it was to be, and returns
         ``(..., k)``.
     sigma_in_bins : float, default 2.0
-        For ``"gaussian"``: its standard deviation in bins. On bins of unequal width it
-        is one over the places in them, wide in y where they are.
+        For ``"gaussian"``: its standard deviation in bins. On bins of unequal width
+        the Gaussian is over bin coordinates, so it is wide in y where the bins are.
     sigma : float, or a sequence of one per target, optional
         The same in units of y, in place of ``sigma_in_bins``.
     keeps_mean : bool, optional
-        Whether each target is tilted to have the mean y (see `targets.with_mean`). If
-        not given: for ``"gaussian"`` on bins of unequal width, where it would be far
-        from it; on equal ones it is near by itself. Not for ``"one_bin"``, which
-        cannot be tilted, nor ``"projected"``, which has that mean.
+        Whether each target is tilted to have the mean y (see `targets.with_mean`). By
+        default only ``"gaussian"`` on bins of unequal width is, where its mean would
+        be far from y. Not for ``"one_bin"``, which cannot be tilted, nor for
+        ``"projected"``, which has the mean y already.
     epsilon : float, optional
         For ``"uniform"``: the weight of the uniform part.
     out_of_range : {"clip", "truncate", "error"}
-        What becomes of a y outside the bins, see `histreg.targets`. Clipped targets
-        are counted in ``n_clipped`` and reported by one warning (both on the CPU and
-        outside ``torch.compile`` only, where looking at y is free).
+        What happens to a y outside the bins, see `histreg.targets`. Clipped targets
+        are counted in ``n_clipped`` and reported by one warning (both only on the CPU
+        and outside ``torch.compile``, where reading y costs nothing).
     reduction : {"mean", "sum", "none"}
         ``"mean"`` is the weighted mean if weights are given.
 
     Notes
     -----
-    Finite for every finite y and finite logits. A NaN y is refused where looking is
-    free, and otherwise gives a NaN loss. Bins and sigma are part of the
-    ``state_dict`` (as one float64 tensor), and of no parameter or buffer, so that
+    The loss is finite for every finite y and finite logits. A NaN y is refused where
+    reading it costs nothing, and otherwise gives a NaN loss. Bins and sigma are part of
+    the ``state_dict`` (as one float64 tensor) but are no parameter or buffer, so that
     ``.half()`` does not round them.
 
     Examples
@@ -423,7 +423,7 @@ class HistogramLoss(nn.Module):
     def sigma(self) -> float | list[float]:
         """Standard deviation of Gaussian targets in units of y (one per target).
 
-        An error where it is one over places in bins of unequal width.
+        An error if it was given in bins and these differ in width.
         """
         sigmas = [
             target.sigma_on(bins) if isinstance(target, GaussianTarget) else math.nan
@@ -519,11 +519,11 @@ class HistogramLoss(nn.Module):
         return torch.where(censored, survival_loss(logits, y, bins), losses)
 
     def _look_at(self, y: Tensor, bins: Bins) -> None:
-        """Refuse what is not finite and count what will be clipped."""
+        """Refuse y that is not finite and count y that will be clipped."""
         if not is_free_to_read(y) or y.numel() == 0:
             return
         y = y.detach() if y.is_floating_point() else y.double()
-        # One pass over y in the usual case that all is well; NaN comes out as NaN.
+        # One pass over y in the usual case; a NaN makes both extremes NaN.
         smallest, largest = (extreme.item() for extreme in y.aminmax())
         if bins.lowest <= smallest and largest <= bins.highest:
             return
@@ -541,7 +541,7 @@ class HistogramLoss(nn.Module):
             self.n_clipped += n_outside
 
     def _prepare(self) -> None:
-        """Make the tables of the targets anew, for this device."""
+        """Build the tables of the targets for the present bins and device."""
         self._target_losses = [
             TargetLoss(target, bins)
             for target, bins in zip(self._targets, self._each_bins, strict=True)

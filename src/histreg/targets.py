@@ -89,11 +89,11 @@ def gaussian(
         Standard deviation in units of y. As it goes to 0 the target becomes `one_bin`,
         but a y on a border is split in halves; to infinity, ``widths / (high - low)``.
     sigma_in_bins : float or Tensor that broadcasts to (...)
-        In place of ``sigma``: the Gaussian is one over the places in the bins, as if
-        all were equally wide, and so is wide in y where they are.
+        Instead of ``sigma``: the Gaussian is over bin coordinates, as if all bins were
+        equally wide, so it is wide in y where the bins are.
     keeps_mean : bool
         Whether the target is tilted to have the mean y, see `with_mean`. On bins of
-        unequal width it would be far from it.
+        unequal width its mean would be far from y otherwise.
     out_of_range : {"clip", "truncate", "error"}
 
     Returns
@@ -240,8 +240,8 @@ def with_mean(probs: Tensor, y: Tensor, bins: Bins) -> Tensor:
     Parameters
     ----------
     probs : Tensor of shape (..., k)
-        Any targets with more than one bin each: of `one_bin` nothing can be tilted
-        (`projected` is what keeps its mean).
+        Any targets over more than one bin each: a `one_bin` target cannot be tilted
+        (use `projected`, which keeps the mean).
     y : Tensor of shape (...)
         A y beyond the outermost centers that have mass is moved onto them.
     bins : Bins
@@ -282,7 +282,7 @@ def from_cdf(cdf: Callable[[Tensor], Tensor], bins: Bins, *, like: Tensor) -> Te
     Returns
     -------
     Tensor of shape (..., k)
-        Where no mass lies within the bins, all goes to the end bin on its side.
+        If no mass lies within the bins, all of it goes to the nearest end bin.
 
     Examples
     --------
@@ -656,7 +656,7 @@ def _check_positive_everywhere(name: str, values: Tensor) -> None:
 
 
 def _checked(y: Tensor, bins: Bins, out_of_range: str) -> Tensor:
-    """Return y as the choice for values outside the bins wants it."""
+    """Return y after all checks, clipped to the bins if that was chosen."""
     check_choice("out_of_range", out_of_range, OUT_OF_RANGE)
     check_bins(bins)
     check_finite("y", y)

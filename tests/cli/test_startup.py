@@ -83,11 +83,12 @@ def loaded_by(*arguments, cwd, code=CODE):
         "--help",
         "--version",
         "study --help",
+        "study list",
         *(f"{name} --help" for name in COMMANDS),
         *(f"study {name} --help" for name in STUDY),
     ],
 )
-def test_help_is_shown_without_libraries(arguments, tmp_path):
+def test_help_and_lists_are_shown_without_libraries(arguments, tmp_path):
     code, modules = loaded_by(*arguments.split(), cwd=tmp_path)
     assert code == 0
     assert not modules & set(LIBRARIES)
@@ -111,15 +112,3 @@ def test_the_study_is_not_loaded_to_predict_or_inspect(arguments, place):
         "histreg.report",
         "histreg.report.printed_table",
     }
-
-
-def test_the_list_of_experiments_loads_only_the_catalogue(tmp_path):
-    code, modules = loaded_by("study", "list", cwd=tmp_path)
-    assert code == 0
-    catalogue = "import sys, histreg.study.catalogue, histreg.study.datasets"
-    _, needed = loaded_by(
-        code=f"{catalogue}\nprint('LOADED', 0, *sys.modules)", cwd=tmp_path
-    )
-    ours = {module for module in modules if module.startswith("histreg.study")}
-    assert ours <= needed
-    assert modules & set(LIBRARIES) <= needed

@@ -34,9 +34,9 @@ class Objective(ABC):
     Parameters
     ----------
     bins : sequence of m Bins
-        Where predicted distributions live; losses on one number need them not.
+        The bins of predicted distributions; losses on one number ignore them.
     center, scale : Tensors of shape (m,)
-        By which y is standardised where a loss is on numbers.
+        Mean and scale by which y is standardised for losses on numbers.
     """
 
     n_outputs: int
@@ -62,12 +62,16 @@ class Objective(ABC):
         -------
         Tensor of shape (M, n)
         """
-        each = [self._loss(outputs[:, :, i], y[:, i], i) for i in range(y.shape[1])]
+        by_target = [
+            self._loss(outputs[:, :, i], y[:, i], i) for i in range(y.shape[1])
+        ]
         if censored is not None:
-            for i, known in enumerate(each):
+            for i, known in enumerate(by_target):
                 bound = self._bound_loss(outputs[:, :, i], y[:, i], i)
-                each[i] = torch.where(censored[:, i], bound, known)
-        return each[0] if len(each) == 1 else torch.stack(each).mean(dim=0)
+                by_target[i] = torch.where(censored[:, i], bound, known)
+        if len(by_target) == 1:
+            return by_target[0]
+        return torch.stack(by_target).mean(dim=0)
 
     def loss_on(self, y: Tensor) -> Callable[..., Tensor]:  # noqa: ARG002
         """Return `loss`, prepared to be called many times with rows of y (n, m)."""
@@ -78,8 +82,8 @@ class Objective(ABC):
     ) -> Tensor:
         """Return the absolute error of each model's mean, averaged over the targets.
 
-        A censored target counts by what the mean falls short of it, the least that
-        its error can be.
+        The error of a censored target is how far the mean lies below it, the least
+        that it can be.
 
         Parameters
         ----------
@@ -92,10 +96,10 @@ class Objective(ABC):
         Tensor of shape (M, n), in units of y, on the CPU
         """
         y = y.cpu()
-        each = torch.stack([self.mean(one.unsqueeze(0)) - y for one in outputs.cpu()])
+        errors = torch.stack([self.mean(one.unsqueeze(0)) - y for one in outputs.cpu()])
         if censored is not None:
-            each = torch.where(censored.cpu(), each.clamp(max=0), each)
-        return each.abs().mean(dim=-1)
+            errors = torch.where(censored.cpu(), errors.clamp(max=0), errors)
+        return errors.abs().mean(dim=-1)
 
     def _standard(self, y: Tensor, i: int) -> Tensor:
         return (y - self.center[i].item()) / self.scale[i].item()
@@ -107,7 +111,7 @@ class Objective(ABC):
     def _bound_loss(self, outputs: Tensor, y: Tensor, i: int) -> Tensor:  # noqa: ARG002
         """Return the loss on lower bounds of the i-th target, as `_loss`.
 
-        Objectives that are no likelihood have none, and refuse.
+        Refused by objectives without a likelihood.
         """
         raise InputError(f'censored targets need loss="{ON_BOUNDS[0]}"')
 
@@ -118,7 +122,7 @@ class Objective(ABC):
     def distribution(self, outputs: Tensor, i: int) -> Histogram:  # noqa: ARG002
         """Return the mixture for the i-th target: (M, n, m, o) -> batch shape (n,).
 
-        Objectives on one number have none, and refuse.
+        Refused by objectives on one number, which have none.
         """
         raise NoDistributionError(
             "a distribution needs a loss that predicts one, such as loss="
@@ -140,9 +144,9 @@ class OnHistogram(Objective):
 
     def distribution(self, outputs: Tensor, i: int) -> Histogram:
         """Return the average of the M histograms."""
-        each = outputs[:, :, i].to(torch.float64).log_softmax(dim=-1)  # (M, n, k)
-        # In logs, so that no bin's probability is rounded to nothing.
-        return Histogram(self.bins[i], logits=each.logsumexp(dim=0))
+        log_probs = outputs[:, :, i].to(torch.float64).log_softmax(dim=-1)  # (M, n, k)
+        # In logs, so that no small probability is rounded to zero.
+        return Histogram(self.bins[i], logits=log_probs.logsumexp(dim=0))
 
 
 class AgainstTarget(OnHistogram):
