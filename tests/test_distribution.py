@@ -679,6 +679,18 @@ def test_bad_input_gets_one_sentence(make, sentence):
     assert "\n" not in str(error.value)
 
 
+def test_probs_are_checked_after_a_compilation_has_changed_the_default_of_torch():
+    usual = Distribution._validate_args
+    Distribution.set_default_validate_args(False)  # as torch.compile does
+    try:
+        with pytest.raises(ValueError, match="sum to one"):
+            Histogram(Bins([0.0, 1.0, 3.0]), probs=torch.ones(2))
+    finally:
+        Distribution.set_default_validate_args(usual)
+    skipped = Histogram(Bins([0.0, 1.0, 3.0]), probs=torch.ones(2), validate_args=False)
+    assert skipped.probs.tolist() == [0.5, 0.5]
+
+
 def test_methods_do_not_care_about_the_default_device():
     d = distributions(torch.float64)["batch"]
     y = torch.full((5,), 0.5)

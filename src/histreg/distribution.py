@@ -49,7 +49,9 @@ class Histogram(Distribution):
     probs : Tensor of shape (..., k)
         Non-negative, summing to one in the last dimension (then made to, exactly).
     validate_args : bool, optional
-        As in ``torch.distributions``; wrong shapes are refused regardless.
+        False skips the checks of the values of ``probs``; wrong shapes are refused
+        regardless. The default of ``torch.distributions`` is not asked: compiling any
+        function with ``torch.compile`` sets it to False for the whole process.
 
     Examples
     --------
@@ -80,7 +82,9 @@ class Histogram(Distribution):
             self.logits = _parameter("logits", logits, bins).log_softmax(dim=-1)
         else:
             assert probs is not None
-            self.probs = _checked_probs(_parameter("probs", probs, bins), validate_args)
+            self.probs = _checked_probs(
+                _parameter("probs", probs, bins), validate=validate_args is not False
+            )
         self.bins = bins
         super().__init__(self._parameter.shape[:-1], validate_args=validate_args)
 
@@ -687,9 +691,8 @@ def _parameter(name: str, values: Tensor, bins: Bins) -> Tensor:
     return values.float() if values.dtype.itemsize < 4 else values
 
 
-def _checked_probs(probs: Tensor, validate_args: bool | None) -> Tensor:
+def _checked_probs(probs: Tensor, *, validate: bool) -> Tensor:
     total = probs.sum(dim=-1, keepdim=True)
-    validate = Distribution._validate_args if validate_args is None else validate_args
     if validate and is_free_to_read(probs):
         if not bool((probs >= 0).all()):
             raise InputError(
