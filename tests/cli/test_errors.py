@@ -11,7 +11,7 @@ from histreg.cli.errors import (
     requires_extra,
 )
 from histreg.errors import InputError, NoDistributionError, WriteError
-from histreg.study.engine.store import DiskFullError
+from histreg.study.engine.store_files import DiskFullError
 
 
 def exit_of(error, capsys):

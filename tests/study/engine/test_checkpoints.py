@@ -5,6 +5,7 @@ import torch
 
 from histreg.study.engine.checkpoints import (
     CheckpointError,
+    RunCheckpoint,
     check_like,
     common_epoch,
     restoring,
@@ -52,3 +53,33 @@ def test_an_interruption_leaves_the_checkpoint():
 def test_tensors_of_another_shape_or_dtype_are_refused(given):
     with pytest.raises(ValueError, match=r"mean must be torch.float32 of shape \(2,\)"):
         check_like("mean", given, torch.ones(2))
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "run.safetensors"
+
+
+def test_a_checkpoint_is_due_when_it_is_time_or_must_be(path):
+    assert RunCheckpoint(path, every_s=0.0).is_due()
+    assert not RunCheckpoint(path, every_s=3600.0).is_due()
+    assert RunCheckpoint(path, every_s=3600.0, must_save=lambda: True).is_due()
+
+
+def test_time_that_was_spent_before_a_stop_counts(path):
+    first = RunCheckpoint(path, share=4)
+    first.started -= 100.0  # as if it had begun then
+    first.save({"weights": torch.zeros(1)}, {"epoch": 1})
+    second = RunCheckpoint(path, share=2)
+    second.load()
+    second.started -= 10.0
+    assert 25 + 5 <= second.spent_s < 31
+
+
+def test_a_checkpoint_of_another_format_is_none(path, monkeypatch):
+    with monkeypatch.context() as then:
+        then.setattr("histreg.study.engine.checkpoints.CHECKPOINT_FORMAT", 1)
+        RunCheckpoint(path).save({"weights": torch.zeros(1)}, {"epoch": 1})
+        assert RunCheckpoint(path).epoch == 1
+    assert RunCheckpoint(path).load() is None
+    assert RunCheckpoint(path).epoch == 0

@@ -16,11 +16,11 @@ from histreg.study.engine import store as store_module
 from histreg.study.engine.runs import Outcome, Record
 from histreg.study.engine.store import (
     DamageWarning,
-    DiskFullError,
     State,
     Store,
     stack_digest,
 )
+from histreg.study.engine.store_files import DiskFullError
 from histreg.study.methods import L2, HLGauss
 from histreg.study.tabular.runs import TabularRun
 from tests.study.damage import (
@@ -383,22 +383,6 @@ def test_a_checkpoint_comes_back_as_it_was(store):
     assert store.checkpoint(OTHER).epoch == 0
 
 
-def test_a_checkpoint_is_due_when_it_is_time_or_must_be(store):
-    assert store.checkpoint(RUN, every_s=0.0).is_due()
-    assert not store.checkpoint(RUN, every_s=3600.0).is_due()
-    assert store.checkpoint(RUN, every_s=3600.0, must_save=lambda: True).is_due()
-
-
-def test_time_that_was_spent_before_a_stop_counts(store):
-    first = store.checkpoint(RUN, share=4)
-    first.started -= 100.0  # as if it had begun then
-    first.save({"weights": torch.zeros(1)}, {"epoch": 1})
-    second = store.checkpoint(RUN, share=2)
-    second.load()
-    second.started -= 10.0
-    assert 25 + 5 <= second.spent_s < 31
-
-
 @pytest.mark.parametrize("name", CHECKPOINT_DAMAGES)
 def test_a_damaged_checkpoint_is_none_and_is_named_and_set_aside(store, name):
     store.checkpoint(RUN).save({"weights": torch.zeros(100)}, {"epoch": 1})
@@ -412,15 +396,6 @@ def test_a_damaged_checkpoint_is_none_and_is_named_and_set_aside(store, name):
         assert mine == [RUN]
     assert path.with_name(f"{path.name}.damaged").exists()
     assert not path.exists()
-
-
-def test_a_checkpoint_of_another_format_is_none(store, monkeypatch):
-    with monkeypatch.context() as then:
-        then.setattr("histreg.study.engine.store.CHECKPOINT_FORMAT", 1)
-        store.checkpoint(RUN).save({"weights": torch.zeros(1)}, {"epoch": 1})
-        assert store.checkpoint(RUN).epoch == 1
-    assert store.checkpoint(RUN).load() is None
-    assert store.checkpoint(RUN).epoch == 0
 
 
 def test_a_checkpoint_is_forgotten_with_the_record_and_not_before(store):

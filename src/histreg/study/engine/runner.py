@@ -19,7 +19,8 @@ from histreg.study.engine.checkpoints import CheckpointError
 from histreg.study.engine.environment import environment
 from histreg.study.engine.executors import Pool, WorkerLostError, is_stopping
 from histreg.study.engine.runs import Record, Run
-from histreg.study.engine.store import DamageWarning, DiskFullError, Store
+from histreg.study.engine.store import DamageWarning, Store
+from histreg.study.engine.store_files import DiskFullError
 
 CHECKPOINT_EVERY_S = 60.0
 REPORT_EVERY_S = 0.5

@@ -7,10 +7,12 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from histreg.errors import InputError
-from histreg.study.engine.checkpoints import Checkpoint
+
+if TYPE_CHECKING:  # checkpoints are files, which know what a run is
+    from histreg.study.engine.checkpoints import Checkpoint
 
 FORMAT = 1  # of a record; a reader refuses what is newer
 

@@ -22,28 +22,25 @@ before the run is computed again; `Store.collect` moves damaged lines to
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
-import math
 import os
 import socket
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import chain, count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from filelock import FileLock, Timeout
-from safetensors import SafetensorError, safe_open
 
-from histreg._files import CANNOT_WRITE, whole
-from histreg.errors import InputError, WriteError
+from histreg._files import whole
+from histreg.errors import InputError
+from histreg.study.engine.checkpoints import RunCheckpoint
 from histreg.study.engine.runs import (
     DamagedError,
     Record,
@@ -51,18 +48,9 @@ from histreg.study.engine.runs import (
     check_parts,
     check_record,
 )
+from histreg.study.engine.store_files import parsed, set_aside, writing_to
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
-CHECKPOINT_FORMAT = 2
-"""Of checkpoints. A run with a checkpoint of another format starts over."""
-FULL = (errno.ENOSPC, errno.EDQUOT)
 GLANCE_S = 0.2  # far longer than it takes to see whether a lock is free
-
-
-class DiskFullError(InputError, OSError):
-    """There is no room for a record."""
 
 
 class DamageWarning(UserWarning):
@@ -289,7 +277,7 @@ class Store:
             try:
                 read(run)
             except DamagedError:
-                _set_aside(path)
+                set_aside(path)
 
     def _set_lines_aside(self, path: Path, damaged: Sequence[_DamagedLine]) -> None:
         """Add damaged lines of a collected file to those set aside before."""
@@ -299,7 +287,7 @@ class Store:
         before = aside.read_bytes().splitlines() if aside.exists() else []
         # A line may be there already: of a collection that was killed.
         lines = dict.fromkeys([*before, *(line.content for line in damaged)])
-        with _room(aside), whole(aside) as partial:
+        with writing_to(aside), whole(aside) as partial:
             partial.write_bytes(b"".join(line + b"\n" for line in lines))
         self._name(
             path, _damage_of(damaged), f"what is damaged was moved to {aside.name}"
@@ -350,7 +338,7 @@ class Store:
 
     def _lock(self, run: Run) -> FileLock:
         path = self._lock_path(run)
-        with _room(path):
+        with writing_to(path):
             path.parent.mkdir(parents=True, exist_ok=True)
         return FileLock(path)
 
@@ -377,120 +365,10 @@ class Store:
         return f"{max(shares)[1]:.0%}" if shares else ""
 
     def _write(self, path: Path, text: str) -> None:
-        with _room(path):
+        with writing_to(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             with whole(path) as partial:
                 partial.write_text(text)
-
-
-class RunCheckpoint:
-    """The checkpoint of a run: the file with its state while it is computed.
-
-    Parameters
-    ----------
-    path : Path
-    every_s : float
-        Seconds between two saves.
-    must_save : callable, optional
-        Returns whether to save now, however recent the last save is.
-    share : int
-        The number of runs that are computed together and share the time.
-    """
-
-    def __init__(
-        self,
-        path: Path,
-        *,
-        every_s: float = math.inf,
-        must_save: Callable[[], bool] = lambda: False,
-        share: int = 1,
-    ) -> None:
-        self.path, self.every_s, self.must_save = path, every_s, must_save
-        self.share = share
-        self.started = self.saved = time.monotonic()
-        self.spent_before_s = 0.0
-        self.damage = ""  # why it was rejected, if it was
-
-    @property
-    def spent_s(self) -> float:
-        """Seconds of one core spent on the run, in this process and before."""
-        return self.spent_before_s + (time.monotonic() - self.started) / self.share
-
-    @property
-    def epoch(self) -> int:
-        """The epochs that are done; 0 without a checkpoint to continue from."""
-        notes = self._notes()
-        return 0 if notes is None else int(notes["epoch"])
-
-    def check(self) -> None:
-        """Raise `DamagedError` if there is a checkpoint that cannot be read."""
-        self._read()
-
-    def load(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
-        """Return tensors and notes; None without a checkpoint to continue from.
-
-        Damaged ones, and those of another `CHECKPOINT_FORMAT`, do not count.
-        """
-        notes = self._notes()
-        if notes is None:
-            return None
-        try:
-            with safe_open(self.path, "pt") as file:
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        except (OSError, SafetensorError):
-            return None
-        self.spent_before_s = notes.pop("spent_s")
-        return tensors, notes
-
-    def reject(self, why: Exception) -> None:
-        """Set the checkpoint aside: it does not fit its run."""
-        self.damage = f"{self.path} does not fit its run ({_reason(why)})"
-        _set_aside(self.path)
-
-    def is_due(self) -> bool:
-        """Return whether it is time to save."""
-        return time.monotonic() - self.saved >= self.every_s or self.must_save()
-
-    def save(self, tensors: dict[str, Tensor], notes: dict[str, Any]) -> None:
-        """Save tensors, and notes that can be written as JSON."""
-        from safetensors.torch import save_file  # imports PyTorch
-
-        text = json.dumps(
-            {"spent_s": self.spent_s, "format": CHECKPOINT_FORMAT, **notes}
-        )
-        with _room(self.path):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with whole(self.path) as partial:
-                save_file(tensors, partial, metadata={"notes": text})
-        self.saved = time.monotonic()
-
-    def _notes(self) -> dict[str, Any] | None:
-        try:
-            return self._read()
-        except DamagedError:
-            return None
-
-    def _read(self) -> dict[str, Any] | None:
-        """Return the notes; None if there are none, or of another format."""
-        if not self.path.exists():
-            return None
-        try:
-            with safe_open(self.path, "pt") as file:
-                metadata = file.metadata()
-        except FileNotFoundError:
-            return None
-        except (OSError, SafetensorError) as error:
-            raise DamagedError(_reason(error)) from error
-        notes = _parsed((metadata or {}).get("notes", "null"))
-        check_parts(notes, {"format": int})
-        if notes.pop("format") != CHECKPOINT_FORMAT:
-            return None
-        check_parts(notes, {"epoch": int, "spent_s": (float, int)})
-        if notes["epoch"] < 1:
-            raise DamagedError(f"its 'epoch' cannot be {notes['epoch']}")
-        if not 0 <= notes["spent_s"] < math.inf:
-            raise DamagedError(f"its 'spent_s' cannot be {notes['spent_s']}")
-        return dict(notes)
 
 
 def stack_digest(runs: Sequence[Run]) -> str:
@@ -521,7 +399,7 @@ def _lines_of(path: Path) -> tuple[dict[str, dict[str, Any]], list[_DamagedLine]
         if not line.strip():
             continue
         try:
-            record = _parsed(line)
+            record = parsed(line)
             check_record(record)
             records[record["key"]] = record
         except DamagedError as damage:
@@ -546,35 +424,13 @@ class _Read:
 def _read(path: Path) -> _Read | None:
     """Return the content of a JSON file, if it exists."""
     try:
-        return _Read(_parsed(path.read_bytes()))
+        return _Read(parsed(path.read_bytes()))
     except FileNotFoundError:
         return None
     except IsADirectoryError as error:
         raise DamagedError("it is a folder") from error
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
-
-
-def _parsed(text: str | bytes) -> Any:
-    """Return the value of a JSON text."""
-    try:
-        return json.loads(text)
-    # No JSON, no text, numbers of thousands of digits; brackets without end.
-    except (ValueError, RecursionError) as error:
-        raise DamagedError("it is no JSON") from error
-
-
-def _reason(error: Exception) -> str:
-    """Return the message of an error in one line."""
-    return " ".join(str(error).split()) or type(error).__name__
-
-
-def _set_aside(path: Path) -> None:
-    """Rename a file or folder to a name that none has yet."""
-    names = (f"{path.name}.damaged{n}" for n in chain([""], count(2)))
-    aside = next(p for p in map(path.with_name, names) if not p.exists())
-    with _room(path), suppress(FileNotFoundError):
-        path.rename(aside)
 
 
 @contextmanager
@@ -587,7 +443,7 @@ def _alone_at(path: Path) -> Iterator[None]:
     """
     lock = path.with_name(f".{path.name}.lock")
     with ExitStack() as held:
-        with _room(path):
+        with writing_to(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             held.enter_context(FileLock(lock))
         held.callback(lock.unlink, missing_ok=True)  # while it is held
@@ -597,22 +453,3 @@ def _alone_at(path: Path) -> Iterator[None]:
 def _shown_files(folder: Path, pattern: str) -> list[Path]:
     """Return files in order, without those that are being written."""
     return sorted(path for path in folder.glob(pattern) if path.name[0] != ".")
-
-
-@contextmanager
-def _room(path: Path) -> Iterator[None]:
-    """Report a full disk, or a place that cannot be written to, in one sentence."""
-    try:
-        yield
-    except (OSError, SafetensorError) as error:
-        full = isinstance(error, OSError) and error.errno in FULL
-        if full or "No space left" in str(error):
-            raise DiskFullError(
-                "the disk of the store is full; finished runs are safe: free some "
-                "space and run the same command again to continue"
-            ) from error
-        if isinstance(error, WriteError):
-            raise
-        if isinstance(error, OSError) and error.errno in CANNOT_WRITE:
-            raise WriteError(f"{path} cannot be written: {error.strerror}") from error
-        raise
