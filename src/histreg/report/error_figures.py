@@ -9,8 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from histreg.report.beside_paper import in_paper
 from histreg.report.colours import BLUE, ORANGE
-from histreg.report.error_tables import in_paper
 from histreg.report.panels import datasets_of, set_log
 from histreg.report.results import Results
 from histreg.study.analysis.estimates import Estimate

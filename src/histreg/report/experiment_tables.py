@@ -11,6 +11,7 @@ from histreg.report import (
     error_tables,
     forecast_tables,
     measurement_tables,
+    rate_tables,
     shape_tables,
     sine_tables,
     value_tables,
@@ -27,7 +28,7 @@ MAIN_METRICS = ("test MAE", "test RMSE")
 KINDS: dict[str, Callable[[Results], list[PrintedTable]]] = {
     "errors": error_tables.errors,
     "representation": error_tables.representation,
-    "rates": error_tables.rates,
+    "rates": rate_tables.rates,
     "sines": sine_tables.sines,
     "label bias": measurement_tables.label_bias,
     "targets": measurement_tables.targets,

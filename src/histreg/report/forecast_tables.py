@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from histreg.report.error_tables import (
+from histreg.report.beside_paper import (
     APART_NOTE,
     apart_of,
     header_with_paper,

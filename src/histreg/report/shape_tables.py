@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from histreg.report.error_tables import seed_counts, seeds_in_words
+from histreg.report.beside_paper import seed_counts, seeds_in_words
 from histreg.report.printed_table import PrintedTable
 from histreg.report.results import Results
 from histreg.study.analysis.estimates import Estimate

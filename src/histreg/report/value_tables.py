@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 
-from histreg.report.error_tables import seeds_in_words
+from histreg.report.beside_paper import seeds_in_words
 from histreg.report.printed_table import PrintedTable
 from histreg.report.results import Results
 from histreg.study.analysis.comparisons import Comparison

@@ -15,11 +15,14 @@ from histreg.study.analysis.paper import (
     published_data,
     published_forecast,
     published_log_ratios,
+    published_name,
 )
 from histreg.study.analysis.statistics import METRICS
 from histreg.study.catalogue import DATA
 from histreg.study.datasets import DATASETS, GAMES, SERIES, dataset
+from histreg.study.methods import L1, L2, MDN, HLGauss, HLOneBin, L2SoftmaxMean
 from histreg.study.series.runs import ARCHITECTURES
+from histreg.study.tabular.runs import TabularRun
 
 # Of the paper's Tables 1, 7, 8 and 9 (main.tex of arXiv 2402.13425).
 PRINTED = [
@@ -208,3 +211,22 @@ def test_a_ratio_is_that_of_the_errors_in_the_notebook(game, l2, hl):
 def test_ratios_cannot_be_changed_for_all():
     with pytest.raises(TypeError):
         published_log_ratios()["Pong"] = 0.0
+
+
+@pytest.mark.parametrize(
+    ("method", "changes", "expected"),
+    [
+        (L2(), {}, "l2"),
+        (MDN(8), {}, "MDN"),
+        (HLGauss(), {"donor": L2()}, "HL-Gauss [Initialized]"),
+        (HLGauss(), {"has_frozen_body": True}, "HL-Gauss [Random]"),
+        (L2(), {"donor": L1()}, None),
+        (L2(), {"donor": L2()}, None),
+        (L2SoftmaxMean(), {"donor": HLGauss(), "has_frozen_body": True}, None),
+        (L2(), {"donor": HLGauss(), "epochs": 5}, None),
+        (L2(), {"corrupted": 0.1}, None),
+        (HLOneBin(shift_in_bins=0.5), {}, None),
+    ],
+)
+def test_the_paper_has_a_name_for_what_it_ran(method, changes, expected):
+    assert published_name(TabularRun.of("pole", method, 1, **changes)) == expected

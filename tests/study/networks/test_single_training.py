@@ -10,7 +10,7 @@ from torch import nn
 
 from histreg import Bins, Histogram
 from histreg.study.engine.checkpoints import CheckpointError
-from histreg.study.networks.training import NetworkTraining, spread_scores, under
+from histreg.study.networks.single_training import NetworkTraining, spread_scores, under
 from tests.study.made_up import Memory
 
 N = 10

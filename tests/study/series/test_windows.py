@@ -7,13 +7,13 @@ import pytest
 import torch
 
 from histreg.study.datasets import SERIES, Table
-from histreg.study.series.windows import Windows, windows_of
+from histreg.study.series.windows import SeriesWindows, windows_of
 
 
 def counted(n, n_inputs=4, n_steps=2):
     """Return windows of a series whose values tell moment and channel."""
     moments = torch.arange(float(n))
-    return Windows(
+    return SeriesWindows(
         torch.stack([moments, 100 + moments], dim=1), 100 + moments, n_inputs, n_steps
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from histreg.report.error_tables import UNMATCHED, apart_of, in_paper, shown
+from histreg.report.beside_paper import UNMATCHED, apart_of, in_paper, shown
 from histreg.report.printed_table import PrintedTable
 from histreg.report.site.page_tables import distance
 from histreg.report.site.study_results import StudyResults

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from histreg.report.error_tables import FAR_APART
+from histreg.report.beside_paper import FAR_APART
 from histreg.report.printed_table import PrintedTable
 from histreg.study.claims import Verdict
 

@@ -10,6 +10,9 @@ from types import MappingProxyType
 
 from histreg.study.analysis.estimates import Estimate, students_factor
 from histreg.study.datasets import DATASETS
+from histreg.study.methods import L2, HLGauss
+from histreg.study.tabular.representations import column_of, with_own_body
+from histreg.study.tabular.runs import TabularRun
 
 TABLES = ("overall", "discretisation_appendix", "representation")
 """The tables of the common protocol; where two have a number, it is the same."""
@@ -50,6 +53,28 @@ def published(dataset: str, method: str, metric: str) -> Estimate | None:
     """
     data = DATASETS.get(dataset)
     return None if data is None else _published().get((data.title, method, metric))
+
+
+def published_name(run: TabularRun) -> str | None:
+    """Return what the paper calls the method of a run; None if it has no such run.
+
+    Examples
+    --------
+    >>> run = TabularRun.of("pole", L2(), 1, donor=HLGauss(), has_frozen_body=True)
+    >>> published_name(run)
+    'l2 [Fixed]'
+    """
+    method = run.method
+    if with_own_body(run).changes:
+        return None
+    if method.label != method.name and not method.is_tuned:
+        return None  # a variant of ours
+    column = column_of(run)
+    if column == "Default":
+        return method.name
+    if run.donor is not None and {run.donor, method} != {L2(), HLGauss()}:
+        return None
+    return f"{method.name} [{column}]"
 
 
 @functools.cache

@@ -18,7 +18,7 @@ from histreg.study.engine.checkpoints import Checkpoint
 from histreg.study.engine.runs import Outcome, RunContext, check_parts
 from histreg.study.engine.seeding import generator_for
 from histreg.study.methods import HLGauss
-from histreg.study.networks.training import NetworkTraining, spread_scores
+from histreg.study.networks.single_training import NetworkTraining, spread_scores
 
 STATES_AT_ONCE = 128  # that are judged together
 TEST_COST = 1 / 3  # of a state, where training on one is 1

@@ -21,10 +21,10 @@ from histreg.study.engine.checkpoints import Checkpoint, check_like
 from histreg.study.engine.runs import Outcome, RunContext, check_parts
 from histreg.study.engine.seeding import seed_of
 from histreg.study.methods import L2, HLGauss
-from histreg.study.networks.training import NetworkTraining, spread_scores, under
+from histreg.study.networks.single_training import NetworkTraining, spread_scores, under
 from histreg.study.series.forecasters import BODIES, projected_head, start_as_keras
 from histreg.study.series.runs import DIRECT, ForecastRun
-from histreg.study.series.windows import Windows, windows_of
+from histreg.study.series.windows import SeriesWindows, windows_of
 
 QUANTILES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 N_SHOWN = 3  # windows whose forecasts are kept, of the first seed
@@ -49,7 +49,7 @@ def outcome_of(
     return Outcome(metrics | epochs, curves | training.curves, data_sha256=table.sha256)
 
 
-class Objective(ABC):
+class ForecastObjective(ABC):
     """The loss of a forecaster, and the meaning of its outputs."""
 
     @abstractmethod
@@ -69,7 +69,7 @@ class Objective(ABC):
         return None
 
 
-class Numbers(Objective):
+class Numbers(ForecastObjective):
     """The squared error of one number a step."""
 
     def __init__(self, n_steps: int) -> None:
@@ -91,7 +91,7 @@ class Numbers(Objective):
         return outputs
 
 
-class Histograms(Objective):
+class Histograms(ForecastObjective):
     """The histogram loss of one histogram a step, all over the same bins."""
 
     def __init__(self, n_steps: int, method: HLGauss, low: float, high: float) -> None:
@@ -140,7 +140,7 @@ class ForecastTraining(NetworkTraining):
     def __init__(
         self,
         run: ForecastRun,
-        parts: Mapping[str, Windows],
+        parts: Mapping[str, SeriesWindows],
         checkpoint: Checkpoint | None,
     ) -> None:
         self.run, self.parts = run, parts
@@ -225,7 +225,7 @@ class ForecastTraining(NetworkTraining):
             self.best = copy.deepcopy(self.network.state_dict())
 
     @torch.no_grad()
-    def evaluate(self, rows: Windows) -> tuple[dict[str, float], dict[str, Any]]:
+    def evaluate(self, rows: SeriesWindows) -> tuple[dict[str, float], dict[str, Any]]:
         """Return the metrics on a part, and the error of each step ahead."""
         run = self.run
         sums: dict[str, Tensor] = {}
@@ -248,7 +248,7 @@ class ForecastTraining(NetworkTraining):
             curves["forecasts"] = [self._window(rows, i) for i in _some(len(rows))]
         return metrics, curves
 
-    def _window(self, rows: Windows, i: int) -> dict[str, Any]:
+    def _window(self, rows: SeriesWindows, i: int) -> dict[str, Any]:
         """Return a window for a figure: the history, the truth and the forecast."""
         one = slice(i, i + 1)
         outputs = self.network(rows.inputs(one))
@@ -295,14 +295,14 @@ class ForecastTraining(NetworkTraining):
         self.best_loss = math.inf if not self.best_epoch else notes["best_loss"]
 
 
-def _objective(run: ForecastRun, train: Windows) -> Objective:
+def _objective(run: ForecastRun, train: SeriesWindows) -> ForecastObjective:
     if isinstance(run.method, L2):
         return Numbers(run.n_steps)
     y = _targets(run, train, slice(None)) if run.subtracts_last else train.y
     return Histograms(run.n_steps, run.method, y.min().item(), y.max().item())
 
 
-def _targets(run: ForecastRun, rows: Windows, index: Tensor | slice) -> Tensor:
+def _targets(run: ForecastRun, rows: SeriesWindows, index: Tensor | slice) -> Tensor:
     """Return what is forecast of some windows: y, or its distance from the last."""
     y = rows.targets(index)
     return y - rows.last(index) if run.subtracts_last else y

@@ -12,7 +12,7 @@ from histreg.study.datasets.series import MONTHS
 
 
 @dataclass(frozen=True, eq=False)
-class Windows:
+class SeriesWindows:
     """All windows of a part of a series, one beginning at each moment.
 
     Parameters
@@ -49,7 +49,7 @@ class Windows:
 
 def windows_of(
     series: Series, table: Table, n_inputs: int, n_steps: int
-) -> dict[str, Windows]:
+) -> dict[str, SeriesWindows]:
     """Return the windows of each part, all columns standardised by the training part.
 
     The inputs of the first window of a later part are from the part before it; its
@@ -62,7 +62,7 @@ def windows_of(
         for each in (x, y)
     )
     return {
-        part: Windows(
+        part: SeriesWindows(
             x[rows].to(torch.float32), y[rows].to(torch.float32), n_inputs, n_steps
         )
         for part, rows in ((p, series.rows(p, n_inputs)) for p in MONTHS)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from histreg.study.methods import L2, HLGauss
 from histreg.study.tabular.runs import TabularRun
 
 COLUMNS = ("Default", "Fixed", "Initialized", "Random")
@@ -21,25 +20,3 @@ def column_of(run: TabularRun) -> str:
 def with_own_body(run: TabularRun) -> TabularRun:
     """Return the same run in the column Default."""
     return replace(run, donor=None, has_frozen_body=False)
-
-
-def published_name(run: TabularRun) -> str | None:
-    """Return what the paper calls the method of a run; None if it has no such run.
-
-    Examples
-    --------
-    >>> run = TabularRun.of("pole", L2(), 1, donor=HLGauss(), has_frozen_body=True)
-    >>> published_name(run)
-    'l2 [Fixed]'
-    """
-    method = run.method
-    if with_own_body(run).changes:
-        return None
-    if method.label != method.name and not method.is_tuned:
-        return None  # a variant of ours
-    column = column_of(run)
-    if column == "Default":
-        return method.name
-    if run.donor is not None and {run.donor, method} != {L2(), HLGauss()}:
-        return None
-    return f"{method.name} [{column}]"
