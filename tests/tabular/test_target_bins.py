@@ -173,3 +173,18 @@ def test_there_is_one_bins_for_each_target_or_one_for_all():
         HistogramRegressor(**SMALL, bins=given).fit(X, both)
     one = HistogramRegressor(**SMALL, bins=given[0]).fit(X, both)
     assert one.bins_ == (given[0], given[0])
+
+
+@pytest.mark.parametrize(
+    ("loss", "consequence"),
+    [
+        ("histogram", "they are clipped for training"),
+        ("brier", "they are clipped for training"),
+        ("crps", "predicted distributions do not reach them"),
+    ],
+)
+def test_the_warning_says_what_targets_outside_the_bins_lead_to(loss, consequence):
+    X, y = data(50)
+    model = HistogramRegressor(**SMALL, loss=loss, bins=Bins.uniform(0.0, 1.0, 20))
+    with pytest.warns(UserWarning, match=rf"outside the bins \[0, 1\]: {consequence}"):
+        model.fit(X, y)

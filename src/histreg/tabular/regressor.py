@@ -65,8 +65,8 @@ from histreg.tabular.predictions import (
 from histreg.tabular.target_bins import (
     grown_bins,
     n_outside,
-    warn_if_clipped,
     warn_if_in_tails,
+    warn_if_outside,
     warn_if_unresolved,
 )
 from histreg.tabular.training import Epoch, Generators, Settings, Snapshot, optimizer_of
@@ -126,8 +126,9 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         targets or explicit ``bins`` (use `Bins.with_tails` for those). Bins with a tail
         do not grow.
     y_range : (float, float), or a sequence of one pair per target, optional
-        The range of y, if it is known. Targets outside it are clipped for training,
-        counted in ``n_clipped_`` and reported by one warning.
+        The range of y, if it is known: the bins cover it and their padding. Targets
+        outside the bins are clipped for training (with ``loss="histogram"`` and
+        ``"brier"``), counted in ``n_clipped_`` and reported by one warning.
     bins_grow : bool or "auto"
         Whether bins grow when training continues (`partial_fit`, or `fit` with
         ``warm_start``) and a y uses up half of the padding at an end, see `Bins.grown`;
@@ -962,7 +963,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         bins = self.model_.bins
         n_clipped = n_outside(data.y, bins)
         if not self.n_clipped_:  # warn once in a stream
-            warn_if_clipped(n_clipped, data.y.numel(), bins, stacklevel=3)
+            warn_if_outside(self, n_clipped, data.y.numel(), bins, stacklevel=3)
         self.n_clipped_ += n_clipped
         warn_if_in_tails(data.y, bins, stacklevel=3)
         self.n_seen_ += data.y.numel()

@@ -23,7 +23,7 @@ from histreg.bins import (
     least_spread,
 )
 from histreg.errors import InputError
-from histreg.tabular.objectives import LEAST_RELATIVE_SPREAD
+from histreg.tabular.objectives import LEAST_RELATIVE_SPREAD, ON_TARGETS
 from histreg.tabular.options import tail_kinds
 
 if TYPE_CHECKING:
@@ -123,15 +123,25 @@ def warn_if_unresolved(
         )
 
 
-def warn_if_clipped(
-    n_clipped: int, n_targets: int, bins: Sequence[Bins], *, stacklevel: int
+def warn_if_outside(
+    options: HistogramRegressor,
+    n_outside: int,
+    n_targets: int,
+    bins: Sequence[Bins],
+    *,
+    stacklevel: int,
 ) -> None:
-    """Warn that some targets lie outside the bins."""
-    if n_clipped:
+    """Warn that some targets lie outside the bins, and what that leads to."""
+    if n_outside:
         ranges = " and ".join(f"[{each.lowest:g}, {each.highest:g}]" for each in bins)
+        consequence = (
+            "they are clipped for training"
+            if options.loss in ON_TARGETS
+            else "predicted distributions do not reach them"
+        )
         warnings.warn(
-            f"{n_clipped} of {n_targets} targets lie outside the bins {ranges} and are "
-            "clipped for training",
+            f"{n_outside} of {n_targets} targets lie outside the bins {ranges}: "
+            f"{consequence}",
             stacklevel=stacklevel + 1,
         )
 
