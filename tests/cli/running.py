@@ -1,9 +1,7 @@
 """Commands run as a user runs them, and the tables they are run on."""
 
-import os
 import re
-import subprocess
-import sys
+from contextlib import chdir
 
 import numpy as np
 import pandas as pd
@@ -14,16 +12,13 @@ from histreg.cli import app
 QUICK = ["--epochs", "3", "--no-compare"]
 
 
-def histreg(*arguments, cwd=None, check=True):
-    result = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "histreg", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env={**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "120"},
-    )
-    if check:
-        assert result.returncode == 0, result.stderr
+def histreg(*arguments, cwd="."):
+    """Run a command in this process and in a folder."""
+    with chdir(cwd):
+        result = CliRunner(env={"COLUMNS": "120"}).invoke(
+            app, list(map(str, arguments))
+        )
+    assert result.exit_code == 0, result.stderr
     return result
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import QUICK, histreg, houses, invoke
+from tests.cli.running import QUICK, houses, invoke
 
 FIT = ["fit", "-t", "price", "-o", "fitted"]
 SAVE_HOLDOUT = [*QUICK, "--save-holdout"]
@@ -25,7 +25,12 @@ def test_a_missing_option_has_exit_code_2():
 
 def test_a_refusal_reaches_the_shell(tmp_path):
     arguments = ["fit", "no.csv", "--target", "y", "--out", "m"]
-    result = histreg(*arguments, cwd=tmp_path, check=False)
+    result = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "histreg", *arguments],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
     assert result.returncode == 2
     assert result.stderr == "histreg: there is no file no.csv\n"
 

@@ -92,12 +92,12 @@ def sigterm_twice(group: int) -> None:
     ("executor", "send"),
     [
         ("processes", ctrl_c),
-        ("processes", sigterm),
+        pytest.param("processes", sigterm, marks=pytest.mark.slow),
         ("processes", sigterm_twice),
         ("in-process", ctrl_c),
-        ("in-process", sigterm_twice),
-        ("dask", ctrl_c),
-        ("dask", sigterm),
+        pytest.param("in-process", sigterm_twice, marks=pytest.mark.slow),
+        pytest.param("dask", ctrl_c, marks=pytest.mark.slow),
+        pytest.param("dask", sigterm, marks=pytest.mark.slow),
     ],
 )
 def test_a_study_that_is_stopped_goes_on_from_its_checkpoints(place, executor, send):
