@@ -13,6 +13,7 @@ from histreg.cli.study import (
     run,
     status,
     table,
+    verify,
 )
 
 app = typer.Typer(
@@ -24,6 +25,7 @@ app.command("list")(list.list_)
 app.command(epilog=run.EXAMPLE)(run.run)
 app.command(epilog=status.EXAMPLE)(status.status)
 app.command(epilog=collect.EXAMPLE)(collect.collect)
+app.command(epilog=verify.EXAMPLE)(verify.verify)
 app.command(epilog=table.EXAMPLE)(table.table)
 app.command(epilog=claims.EXAMPLE)(claims.claims)
 app.command(epilog=figure.EXAMPLE)(figure.figure)

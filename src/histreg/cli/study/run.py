@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -33,6 +29,7 @@ from histreg.cli.study.options import (
 )
 from histreg.cli.study.quantities import counted, duration
 from histreg.cli.study.status import print_failures
+from histreg.cli.study.stopping import stopped_by_sigterm
 from histreg.cli.study.user_modules import import_user_modules
 from histreg.errors import InputError
 
@@ -103,7 +100,7 @@ def run(
         return
     try:
         with (
-            _stopped_by_sigterm(),
+            stopped_by_sigterm(),
             pool_of(executor, n_jobs) as pool,
             study_progress(console) as show,
         ):
@@ -124,25 +121,6 @@ def run(
         exit_with(STOPPED, INTERRUPTED)
     if summary.failed:
         raise typer.Exit(1)
-
-
-@contextmanager
-def _stopped_by_sigterm() -> Iterator[None]:
-    """Let SIGTERM, which clusters and ``kill`` send, act as the first Ctrl-C.
-
-    Later ones are ignored: batch schedulers, and ``timeout``, send it more than once,
-    and a second Ctrl-C would end the workers without their checkpoints.
-    """
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        signal.default_int_handler(number, frame)
-
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _print_plan(

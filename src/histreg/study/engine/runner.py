@@ -210,6 +210,7 @@ def run(
     data_dir: str | None = None,
     modules: Sequence[str] = (),
     on_change: Callable[[Situation], None] | None = None,
+    stacks: Sequence[Stack] | None = None,
 ) -> Summary:
     """Compute all runs that have no record yet.
 
@@ -225,6 +226,8 @@ def run(
         To be imported by the workers too, for the user's own data sets.
     on_change : callable, optional
         Called now and then with the progress.
+    stacks : sequence of stacks, optional
+        How runs are grouped, instead of by `plan`; each run is in one of them.
 
     Returns
     -------
@@ -239,7 +242,12 @@ def run(
     shift.summary.already = len(wanted) - len(todo)
     shift.situation.n_runs = len(todo)
     while todo and not shift.summary.stopped:
-        shift.work_on(plan(todo, store))
+        missing = set(todo)
+        shift.work_on(
+            plan(todo, store)
+            if stacks is None
+            else [stack for stack in stacks if missing & set(stack)]
+        )
         # Runs that another process released without a record are ours after all, and
         # runs whose checkpoint did not fit start over, in another stack.
         todo = [
