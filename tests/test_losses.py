@@ -924,9 +924,10 @@ def test_networks_that_share_y_have_the_losses_of_each(target, is_known, generat
     torch.testing.assert_close(gradient, logits.softmax(-1) - probs, rtol=0, atol=1e-6)
 
 
-def test_a_table_of_too_many_windows_is_not_made(monkeypatch, generator):
+def test_a_table_of_too_many_windows_is_not_made(generator):
     y = torch.rand(7, generator=generator)
-    monkeypatch.setattr(losses, "MOST_TABULATED", 10)
-    loss = losses.TargetLoss(targets.GaussianTarget(), LOSS_BINS, training_y=y)
+    loss = losses.TargetLoss(
+        targets.GaussianTarget(), LOSS_BINS, training_y=y, max_entries=10
+    )
     windows = loss.windows(torch.float32, torch.device("cpu"))
     assert not isinstance(windows, _windows.TabulatedWindows)

@@ -274,16 +274,24 @@ class TargetLoss:
     target : Target
     bins : Bins
     training_y : Tensor of shape (n,), optional
-        Targets that the loss is called with many times: the windows of the distinct
-        ones are computed once, unless they have more than `MOST_TABULATED` bins.
+        Targets that the loss is called with many times. On the CPU, the windows of the
+        distinct ones are computed once.
+    max_entries : int
+        Of the table of these windows; without a table if it would be larger.
     """
 
     def __init__(
-        self, target: Target, bins: Bins, *, training_y: Tensor | None = None
+        self,
+        target: Target,
+        bins: Bins,
+        *,
+        training_y: Tensor | None = None,
+        max_entries: int = MOST_TABULATED,
     ) -> None:
         self.target = target
         self.bins = bins
         self._training_y = training_y
+        self._max_entries = max_entries
         self._windows: dict[tuple[torch.dtype, torch.device], Windows | None] = {}
 
     def __call__(self, logits: Tensor, y: Tensor) -> Tensor:
@@ -325,9 +333,11 @@ class TargetLoss:
 
     def _tabulated(self, windows: Windows, y: Tensor) -> Windows:
         """Return windows that look up these y, or the same ones if y are too many."""
+        if y.device.type != "cpu":  # whether y is in the table would stall a GPU
+            return windows
         distinct = clip_to_bins(y, self.bins, self.target.out_of_range).unique()
         n_entries = len(distinct) * windows(distinct[:1]).indices.shape[-1]
-        is_worth_it = 0 < n_entries <= MOST_TABULATED
+        is_worth_it = 0 < n_entries <= self._max_entries
         return TabulatedWindows(windows, distinct) if is_worth_it else windows
 
 

@@ -6,6 +6,7 @@ from scipy.stats import norm
 
 from histreg import Bins, Histogram, losses, targets
 from histreg._names import LOSSES
+from histreg._windows import TabulatedWindows
 from histreg.tabular.objectives import (
     ON_BOUNDS,
     center_and_scale,
@@ -174,3 +175,17 @@ def test_center_and_scale_survive_extreme_units(size):
     center, scale = center_and_scale(y)
     assert center.item() == pytest.approx(2 * size)
     assert scale.item() == pytest.approx((2 / 3) ** 0.5 * size)
+
+
+def test_tables_of_several_targets_share_one_budget(monkeypatch):
+    monkeypatch.setattr(losses, "MOST_TABULATED", 1000)
+    bins = Bins.around(0.0, 1.0, n_bins=50)
+    y = torch.rand(30, 2, dtype=torch.float64)  # 30 windows of 24 bins: 720 entries
+    for m, is_tabulated in ((1, True), (2, False)):
+        zero, one = torch.zeros(m).double(), torch.ones(m).double()
+        target = target_for("gaussian", 2.0)
+        objective = objective_of("histogram", [bins] * m, zero, one, target)
+        loss = objective.loss_on(y[:, :m])
+        loss(torch.zeros(1, 30, m, 50), y[:, :m])
+        windows = loss.__self__._target_losses[0].windows(torch.float32, y.device)
+        assert isinstance(windows, TabulatedWindows) == is_tabulated

@@ -231,8 +231,16 @@ def test_a_heavy_row_weighs_the_same_in_any_batch():
     assert stack(*inputs)[0, 0, 0, 0].item() == pytest.approx(0.75, abs=0.1)
 
 
-def test_frozen_statistics_stay_and_no_batch_has_one_row():
-    body = CopiedBody(nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4)), 1, 3)
+class OwnNorm(nn.modules.batchnorm._BatchNorm):
+    """A user's own normalisation."""
+
+    def _check_input_dim(self, input):
+        assert input.dim() == 2
+
+
+@pytest.mark.parametrize("norm", [nn.BatchNorm1d, OwnNorm])
+def test_frozen_statistics_stay_and_no_batch_has_one_row(norm):
+    body = CopiedBody(nn.Sequential(nn.Linear(3, 4), norm(4)), 1, 3)
     stack = Stack(body, 1, 1)
     _, rows = problem(1)
     rows = batch_of(rows, torch.arange(33))  # batches of 16, 16 and 1

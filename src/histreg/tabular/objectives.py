@@ -175,7 +175,12 @@ class ByCrossEntropy(AgainstTarget):
         """
         prepared = copy.copy(self)
         prepared._target_losses = [
-            losses.TargetLoss(self.target, bins, training_y=column)
+            losses.TargetLoss(
+                self.target,
+                bins,
+                training_y=column,
+                max_entries=losses.MOST_TABULATED // len(self.bins),
+            )
             for bins, column in zip(self.bins, y.T, strict=True)
         ]
         return prepared.loss

@@ -88,7 +88,10 @@ class Predictions:
         means, distributions = [], []
         for part in parts:
             means.append(part._means())
-            distributions.append(part.distributions)
+            # Copies without what the mean has cached, which is twice as large.
+            distributions.append(
+                [Histogram.concatenated([each]) for each in part.distributions]
+            )
         joined = tuple(map(Histogram.concatenated, zip(*distributions, strict=True)))
         return cls(
             lambda: torch.cat(means),

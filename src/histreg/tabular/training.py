@@ -18,7 +18,8 @@ from torch import Tensor, nn
 from histreg.tabular.networks import Stack
 from histreg.tabular.training_rows import TrainingRows, batch_of
 
-BATCH_NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm)
+# There is no public name for all of them, with those that users derive.
+BATCH_NORM = nn.modules.batchnorm._BatchNorm
 
 
 @dataclass(frozen=True)
@@ -203,7 +204,7 @@ def _train_mode(network: Stack) -> None:
     network.train()
     for module in network.modules():
         frozen = not any(each.requires_grad for each in module.parameters())
-        if isinstance(module, BATCH_NORMS) and frozen:
+        if isinstance(module, BATCH_NORM) and frozen:
             module.eval()
 
 
