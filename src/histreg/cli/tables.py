@@ -22,7 +22,7 @@ from typing import NamedTuple
 import pandas as pd
 import pyarrow as pa
 
-from histreg._files import whole
+from histreg._files import atomic_write
 from histreg.cli.spelling import Spelling
 from histreg.cli.table_formats import (
     SEPARATORS,
@@ -97,7 +97,7 @@ def write(table: pd.DataFrame, path: Path, spelling: Spelling | None = None) -> 
     """
     check_table_output(path)
     kind = table_format(path)
-    with whole(path) as partial:
+    with atomic_write(path) as partial:
         if kind == ".parquet":
             table.to_parquet(partial, index=False)
         else:

@@ -11,7 +11,7 @@ import jinja2
 import numpy as np
 
 from histreg import metrics
-from histreg._files import whole
+from histreg._files import atomic_write
 from histreg.distribution import Histogram
 from histreg.errors import InputError
 from histreg.report.model_figures import (
@@ -88,7 +88,7 @@ def write_page(page: ModelPage, path: Path) -> None:
     html = environment.from_string(template.read_text(encoding="utf-8")).render(
         page=page, pictures=_pictures(page), shown_number=shown_number
     )
-    with whole(path) as partial:
+    with atomic_write(path) as partial:
         partial.write_text(html, encoding="utf-8")
 
 

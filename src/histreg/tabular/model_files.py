@@ -21,7 +21,7 @@ from safetensors.torch import load as tensors_from_bytes
 from safetensors.torch import save as bytes_of_tensors
 from torch import Tensor
 
-from histreg._files import locked, whole
+from histreg._files import atomic_write, locked
 from histreg._names import MODEL_JSON
 from histreg.errors import InputError, WriteError
 
@@ -59,8 +59,8 @@ def save(folder: Path, described: dict[str, Any], tensors: dict[str, Tensor]) ->
     with locked(folder):
         replaced = _weights_named_in(folder)
         with (
-            whole(folder / MODEL_JSON) as description,
-            whole(folder / name) as path,
+            atomic_write(folder / MODEL_JSON) as description,
+            atomic_write(folder / name) as path,
         ):
             path.write_bytes(data)
             description.write_text(text, encoding="utf-8")

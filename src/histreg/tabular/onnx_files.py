@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from histreg._files import whole
+from histreg._files import atomic_write
 from histreg.errors import InputError
 from histreg.tabular.columns import NumberScaling, n_numbers, named_kinds
 from histreg.tabular.model import Model
@@ -151,7 +151,7 @@ def export(model: Model, path: Path, alpha: Sequence[float]) -> None:
     for name, value in facts.items():
         entry = proto.metadata_props.add()
         entry.key, entry.value = name, json.dumps(value)
-    with whole(path) as partial:
+    with atomic_write(path) as partial:
         partial.write_bytes(proto.SerializeToString())
 
 

@@ -13,7 +13,7 @@ import jinja2
 from markupsafe import Markup, escape
 from matplotlib.figure import Figure
 
-from histreg._files import whole_folder
+from histreg._files import atomic_folder
 from histreg.report.site.downloads import csv_of, jsonl_of
 from histreg.report.site.experiment_pages import ExperimentPage, neighbours
 from histreg.report.site.headline import headline, what_was_run
@@ -50,7 +50,7 @@ def write_site(store: Store, out: Path, on_page: Progress | None = None) -> int:
         complete.
     on_page : callable, optional
     """
-    with whole_folder(out, is_ours=is_site) as folder:
+    with atomic_folder(out, may_replace=is_site) as folder:
         study = StudyResults.of(store)
         site = _Site(study, folder)
         makers = site.makers()

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from filelock import FileLock, Timeout
 
-from histreg._files import whole
+from histreg._files import atomic_write
 from histreg.errors import InputError
 from histreg.study.atari.emulators import SIDE, Arcade, Emulator, Frame
 from histreg.study.datasets import Actions, Game
@@ -261,7 +261,7 @@ def _play(
     start = 0
     for left_behind in path.parent.glob(f".*.partial.{path.name}"):
         left_behind.unlink()  # by a process that was killed: the lock is ours
-    with whole(path) as partial:
+    with atomic_write(path) as partial:
         # Not into mapped memory: a full disk would kill the process.
         with partial.open("wb") as file:
             _write_header(file, len(actions))
@@ -274,7 +274,7 @@ def _play(
                 if i % FRAMES_A_REPORT == 0:
                     report()
         episodes_of(game, actions, is_over)
-    with whole(_outcomes(path)) as partial, partial.open("wb") as file:
+    with atomic_write(_outcomes(path)) as partial, partial.open("wb") as file:
         np.save(file, np.stack([rewards, is_over]), allow_pickle=False)
 
 

@@ -20,7 +20,7 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from histreg._files import whole
+from histreg._files import atomic_write
 from histreg.errors import DownloadError, InputError
 
 if TYPE_CHECKING:  # functions that read data import it, a list of data sets needs none
@@ -160,7 +160,7 @@ class Source:
         path = folder / PurePosixPath(self.url).name
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            with whole(path) as partial:
+            with atomic_write(path) as partial:
                 _fetch(self.url, partial)
                 self._check(partial, called=f"what {self.url} sent")
         except OSError as error:

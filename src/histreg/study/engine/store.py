@@ -42,7 +42,7 @@ from typing import TYPE_CHECKING, Any
 from filelock import FileLock, Timeout
 from safetensors import SafetensorError, safe_open
 
-from histreg._files import CANNOT_WRITE, whole
+from histreg._files import CANNOT_WRITE, atomic_write
 from histreg.errors import InputError, WriteError
 from histreg.study.engine.runs import (
     DamagedError,
@@ -299,7 +299,7 @@ class Store:
         before = aside.read_bytes().splitlines() if aside.exists() else []
         # A line may be there already: of a collection that was killed.
         lines = dict.fromkeys([*before, *(line.content for line in damaged)])
-        with _room(aside), whole(aside) as partial:
+        with _room(aside), atomic_write(aside) as partial:
             partial.write_bytes(b"".join(line + b"\n" for line in lines))
         self._name(
             path, _damage_of(damaged), f"what is damaged was moved to {aside.name}"
@@ -379,7 +379,7 @@ class Store:
     def _write(self, path: Path, text: str) -> None:
         with _room(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            with whole(path) as partial:
+            with atomic_write(path) as partial:
                 partial.write_text(text)
 
 
@@ -460,7 +460,7 @@ class RunCheckpoint:
         )
         with _room(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with whole(self.path) as partial:
+            with atomic_write(self.path) as partial:
                 save_file(tensors, partial, metadata={"notes": text})
         self.saved = time.monotonic()
 
