@@ -427,12 +427,12 @@ class HistogramLoss(nn.Module):
         """
         sigmas = [
             target.sigma_on(bins) if isinstance(target, GaussianTarget) else math.nan
-            for target, bins in zip(self._targets, self._each_bins, strict=True)
+            for target, bins in zip(self._targets, self._bins_tuple, strict=True)
         ]
         return sigmas[0] if isinstance(self.bins, Bins) else sigmas
 
     @property
-    def _each_bins(self) -> tuple[Bins, ...]:
+    def _bins_tuple(self) -> tuple[Bins, ...]:
         return (self._bins,) if isinstance(self._bins, Bins) else self._bins
 
     def forward(
@@ -461,7 +461,7 @@ class HistogramLoss(nn.Module):
         Tensor of shape (), or that of y if ``reduction="none"``
         """
         check_tensor("logits", logits)
-        n_bins = self._each_bins[0].n_bins
+        n_bins = self._bins_tuple[0].n_bins
         if logits.dim() == 0 or logits.shape[-1] != n_bins:
             raise InputError(
                 f"logits must have {n_bins} entries in the last dimension, one per "
@@ -511,7 +511,7 @@ class HistogramLoss(nn.Module):
         self, i: int, logits: Tensor, y: Tensor, censored: Tensor | None
     ) -> Tensor:
         """Return the loss per sample for the i-th target."""
-        bins = self._each_bins[i]
+        bins = self._bins_tuple[i]
         self._look_at(y, bins)
         losses = self._target_losses[i](logits, y)
         if censored is None:
@@ -544,7 +544,7 @@ class HistogramLoss(nn.Module):
         """Build the tables of the targets for the present bins and device."""
         self._target_losses = [
             TargetLoss(target, bins)
-            for target, bins in zip(self._targets, self._each_bins, strict=True)
+            for target, bins in zip(self._targets, self._bins_tuple, strict=True)
         ]
         for loss in self._target_losses:
             for dtype in {torch.float32, float64_on(self._device)}:
@@ -554,7 +554,7 @@ class HistogramLoss(nn.Module):
         self, sigma: float | Sequence[float] | None
     ) -> Sequence[float | None]:
         """Return one sigma for each Bins."""
-        n_targets = len(self._each_bins)
+        n_targets = len(self._bins_tuple)
         if sigma is None:
             return [None] * n_targets
         sigmas = as_float64(sigma).reshape(-1).tolist()
@@ -582,7 +582,7 @@ class HistogramLoss(nn.Module):
         sigma of NaN.
         """
         rows = []
-        for target, bins in zip(self._targets, self._each_bins, strict=True):
+        for target, bins in zip(self._targets, self._bins_tuple, strict=True):
             size, is_in_bins = math.nan, True
             if isinstance(target, GaussianTarget):
                 size, is_in_bins = target.size, target.unit == "sigma_in_bins"
