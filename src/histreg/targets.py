@@ -651,7 +651,8 @@ def _check_positive_everywhere(name: str, values: Tensor) -> None:
     check_finite(name, values)
     if is_free_to_read(values) and not bool((values > 0).all()):
         raise InputError(
-            f"{name} must be positive everywhere, got a smallest {values.min().item()}"
+            f"{name} must be positive everywhere, got a minimum of "
+            f"{values.min().item()}"
         )
 
 

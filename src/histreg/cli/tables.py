@@ -132,7 +132,7 @@ def _read_text(path: Path, kind: str, delimiter: str | None) -> TableFile:
         )
     for name, count in Counter(header[0] if header else []).most_common(1):
         if count > 1:
-            raise InputError(f"it must name each column once, got {name!r} twice")
+            raise InputError(f"column names must be unique, got {name!r} twice")
     with warnings.catch_warnings():
         # Rows longer than the header would be cut, with a warning.
         warnings.simplefilter("error", pd.errors.ParserWarning)

@@ -51,7 +51,9 @@ class ModelPage:
         predictions = model.predict_all(X)
         distribution = predictions.distribution
         if not isinstance(distribution, Histogram):
-            raise InputError("the page is of a model with one target, got several")
+            raise InputError(
+                "the report needs a model with a single target, got several"
+            )
         as_predicted = [distribution.interval(level) for level in LEVELS]
         coverage = {"as predicted": _shares(as_predicted, y)}
         if model.model_.calibration is not None:

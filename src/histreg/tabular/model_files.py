@@ -154,7 +154,7 @@ def _description_of(path: Path) -> dict[str, Any]:
     except RecursionError as error:
         raise InputError(f"{path} is damaged: {TOO_DEEP}") from error
     if not isinstance(described, dict) or described.get("format") != FORMAT:
-        raise InputError(f"{path} must describe a {FORMAT}, and does not")
+        raise InputError(f"{path} does not describe a {FORMAT}")
     version = described.get("version")
     if type(version) is not int or version != VERSION:
         raise InputError(

@@ -69,12 +69,12 @@ class Selection:
             run.facet("architecture") for run in runs
         ):
             raise InputError(
-                f"--models must be for forecasts, {experiments} has none of them"
+                f"--models applies only to forecasts, and {experiments} has none"
             )
         if self.epochs is not None and not any(hasattr(run, "epochs") for run in runs):
             raise InputError(
-                f"--epochs must be for networks trained in epochs, {experiments} has "
-                "none of them"
+                "--epochs applies only to networks trained in epochs, and "
+                f"{experiments} has none"
             )
 
 

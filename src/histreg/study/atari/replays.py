@@ -208,7 +208,7 @@ def forget(folder: Path | None = None, *, but: int = 0) -> None:
 def _folder() -> Path:
     cache = cache_folder()
     if cache is None:
-        raise InputError("replays need a cache: pip install 'histreg[atari]'")
+        raise InputError("replays need a cache folder: pip install 'histreg[atari]'")
     folder = cache / "replays"
     folder.mkdir(parents=True, exist_ok=True)
     return folder

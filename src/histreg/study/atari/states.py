@@ -120,7 +120,7 @@ def parts_of(title: str, replay: Replay, target: str = "arrival") -> Parts:
     returns = returns_of(replay, target)
     n_unknown = math.ceil(math.log(KNOWN) / math.log(GAMMA))
     places = [
-        # From the first action on: what is seen after a reset nobody has chosen.
+        # From the first action on: the state after a reset is not the result of one.
         np.arange(each.start + 1, each.stop - (0 if each.is_over else n_unknown))
         for each in replay.episodes
     ]
@@ -131,8 +131,8 @@ def parts_of(title: str, replay: Replay, target: str = "arrival") -> Parts:
     for part, size in sizes.items():
         if not size:
             raise InputError(
-                f"the file of {title} must have episodes for training and test, but of "
-                f"its {n} none with known returns is left to {part}"
+                f"the file of {title} must have episodes for training and test, but "
+                f"none of its {n} with known returns is left for {part}"
             )
     every = returns[np.concatenate(places)]
     low, high = float(every.min()), float(every.max())

