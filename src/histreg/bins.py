@@ -443,7 +443,7 @@ class Bins:
         return (self.high - self.low) / self.n_bins
 
     def averaging_over(self, other: Bins) -> Tensor:  # (k of other, k)
-        """Return the matrix that averages what is constant in each of these bins.
+        """Return the matrix that averages piecewise constant functions of these bins.
 
         Row i averages over bin i of ``other``, by the lengths it shares with these;
         beyond the ends the end bins go on.
@@ -554,16 +554,16 @@ def check_bins(bins: object) -> None:
 
 
 def checked_bins(bins: Bins | Sequence[Bins]) -> Bins | tuple[Bins, ...]:
-    """Return one Bins as it is, several as a tuple, if they count the same."""
+    """Return one Bins unchanged, or several with equal ``n_bins`` as a tuple."""
     if isinstance(bins, Bins):
         return bins
     bins = tuple(bins) if isinstance(bins, Iterable) else (bins,)
-    if not bins or not all(isinstance(each, Bins) for each in bins):
+    if not bins or not all(isinstance(item, Bins) for item in bins):
         raise TypeError(
             "bins must be a Bins or a sequence of Bins (Bins.of(y) makes one), "
             f"got {bins!r}"
         )
-    counts = {each.n_bins for each in bins}
+    counts = {item.n_bins for item in bins}
     if len(counts) > 1:
         raise InputError(
             f"bins of several targets must agree in n_bins, got {sorted(counts)}"
@@ -639,7 +639,7 @@ def _even_borders(low: float, high: float, n_bins: int) -> np.ndarray:
 
 
 def least_spread(magnitude: float, n_bins: int) -> float:
-    """Return the spread that y must exceed for float64 to lay bins between its values.
+    """Return the spread that y must exceed for bins to fit between its float64 values.
 
     Below 16 units in the last place per bin, the place within a bin is rounding noise.
     """

@@ -2,7 +2,7 @@
 
 The functions return a loss per sample, ``(...)``; the mean belongs to the training
 loop, or to `HistogramLoss`, the module that turns ``(logits, y)`` into one number. A
-loss has the dtype of what the network gave, float32 for half precision.
+loss has the dtype of the network's outputs, float32 for half precision.
 """
 
 from __future__ import annotations

@@ -489,7 +489,7 @@ class FunctionTarget(Target):
     keeps_mean: bool | None = None
 
     def probs(self, y: Tensor, bins: Bins) -> Tensor:
-        """Return what the function returns."""
+        """Return the probabilities that the function returns."""
         y = clip_to_bins(y, bins, self.out_of_range)
         probs = self.function(y, bins)
         return with_mean(probs, y, bins) if self.keeps_mean else probs
@@ -665,7 +665,7 @@ def _checked(y: Tensor, bins: Bins, out_of_range: str) -> Tensor:
 
 
 def clip_to_bins(y: Tensor, bins: Bins, out_of_range: str) -> Tensor:
-    """Return y clipped to the bins, left as it is, or refused.
+    """Return y clipped to the bins or unchanged, or raise an InputError.
 
     Clipping is in float64: the ends may not be representable in the dtype of y. A y in
     a tail is moved to the mean of its bin, whatever the choice.

@@ -22,12 +22,12 @@ Label = Callable[[TableSetting], str]
 
 
 def errors(results: Results) -> Figure:
-    """Return test errors, a row for each setting, with the paper's as open marks."""
+    """Return the test errors, one row per setting; open marks are the paper's."""
     return _dots(results.tabular_settings, results.experiment.label)
 
 
 def representation(results: Results) -> Figure:
-    """Return the same by columns of Table 3, on log axes, since errors differ a lot."""
+    """Return the same by columns of Table 3, on log axes, as errors differ widely."""
     settings = sorted(
         results.tabular_settings,
         key=lambda setting: COLUMNS.index(column_of(setting.run)),
@@ -60,9 +60,9 @@ def _draw_dots(
     *,
     is_log: bool,
 ) -> None:
-    """Draw ours as filled and the paper's as open marks, linear regression left out.
+    """Draw our errors as filled and the paper's as open marks.
 
-    Its error is several times that of any network, and would squeeze the rest.
+    Linear regression is left out: its error is several times that of any network.
     """
     networks = [
         each
@@ -99,7 +99,7 @@ def _leave_out_failures(
     ours: Sequence[Estimate],
     papers: Sequence[Estimate],
 ) -> None:
-    """Leave errors far beyond the others outside the axis, as numbers at its end."""
+    """Print errors far beyond the others as numbers at the end of the axis."""
     limit = 3 * float(np.median([each.mean for each in ours])) if ours else np.inf
     if all(each.mean <= limit for each in ours):
         return

@@ -24,7 +24,7 @@ from histreg.study.tabular.representations import column_of, published_name
 
 PAPER_RATE = 1e-3
 FAR_APART = 3.0  # joint standard errors, beyond which a difference is marked
-UNMATCHED = "l2+Softmax"  # the paper's row of which we cannot tell which loss it was
+UNMATCHED = "l2+Softmax"  # the paper does not say which loss this row is
 APART_NOTE = (
     "Apart: ours minus the paper's in joint standard errors, marked * beyond "
     f"{FAR_APART:g}."
@@ -47,7 +47,7 @@ def representation(results: Results) -> list[PrintedTable]:
 def _errors_tables(
     results: Results, settings: Sequence[TableSetting]
 ) -> list[PrintedTable]:
-    """Return one table for each data set."""
+    """Return one table per data set."""
     every = settings_of(results.records)
     return [
         _errors_table(
@@ -96,7 +96,7 @@ def _errors_table(
 
 
 def header_with_paper(metrics: Iterable[str], *, has_paper: bool) -> list[str]:
-    """Return a column for each metric, with the paper's and the distance from it."""
+    """Return a column per metric, with the paper's number and the distance from it."""
     beside = ("paper", "apart") if has_paper else ()
     return [column for metric in metrics for column in (metric, *beside)]
 
@@ -127,7 +127,7 @@ def _unmatched(name: str, metrics: Sequence[str]) -> tuple[str, ...]:
 def _not_chosen(
     chosen: Sequence[TableSetting], among: Sequence[TableSetting]
 ) -> list[str]:
-    """Return a note on methods of which no setting was chosen, if there are any."""
+    """Return a note on the methods without a chosen setting, if any."""
     names = {setting.method.name for setting in chosen}
     without = dict.fromkeys(
         setting.method.name for setting in among if setting.method.name not in names
@@ -141,7 +141,7 @@ def _not_chosen(
 
 
 def in_paper(setting: TableSetting, metric: str) -> Estimate | None:
-    """Return the paper's number of the same thing, if it has one."""
+    """Return the paper's number for the same setting, if it has one."""
     name = published_name(setting.run)
     return None if name is None else published(setting.dataset, name, metric)
 
@@ -154,7 +154,7 @@ def shown(estimate: Estimate) -> str:
 
 
 def apart_of(ours: Estimate, paper: Estimate) -> str:
-    """Return the distance of two estimates, marked if large; empty if unknown."""
+    """Return the distance between two estimates, marked if large; empty if unknown."""
     apart = ours.apart(paper)
     if math.isnan(apart):
         return ""
@@ -173,7 +173,7 @@ def seed_counts(settings: Iterable[Setting[Any]], metrics: Iterable[str]) -> set
 
 
 def seeds_in_words(counts: set[int]) -> str:
-    """Return how many seeds there are, such as ``3 to 5 seeds``."""
+    """Return the number of seeds in words, such as ``3 to 5 seeds``."""
     few, many = min(counts, default=0), max(counts, default=0)
     if few == many == 1:
         return "1 seed"
@@ -189,7 +189,7 @@ def with_seeds(label: str, setting: Setting[Any], most: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _Tuned:
-    """A method at the rate, and with the components, best on validation rows."""
+    """A method with the learning rate and components best on validation rows."""
 
     setting: TableSetting  # on validation rows
     on_test: TableSetting | None
@@ -225,7 +225,7 @@ def _estimate(setting: TableSetting | None, metric: str) -> Estimate | None:
 
 
 def rates(results: Results) -> list[PrintedTable]:
-    """Return each method at its own learning rate, beside the paper's one for all."""
+    """Return each method at its own learning rate, and at the paper's common rate."""
     records = results.records
     usual = [r for r in records if getattr(r.run, "learning_rate", 0) == PAPER_RATE]
     at_paper_rate = {

@@ -117,7 +117,7 @@ def _cells(setting: ForecastSetting, *, has_paper: bool) -> list[str]:
 
 
 def _in_paper(setting: ForecastSetting, metric: str) -> Estimate | None:
-    """Return the paper's number of the same thing, if it has one."""
+    """Return the paper's number for the same setting, if it has one."""
     run = setting.run
     if not run.is_of_paper:
         return None
@@ -166,7 +166,7 @@ class _Readings:
 
     @property
     def columns(self) -> list[str]:
-        """Of each series l2 first, whatever the order of the records."""
+        """The columns: for each series l2 first, in any order of the records."""
         pairs = product(SERIES, ("l2", "HL-Gauss"))
         columns = (f"{series} {method}" for series, method in pairs)
         return [column for column in columns if column in self.paper]
@@ -174,7 +174,7 @@ class _Readings:
     def distance(self, words: str) -> float:
         """Return the mean over all columns of abs(log(ours / the paper's)).
 
-        Where a column is not run, it counts as 0: the result is a lower bound.
+        A column that was not run counts as 0, so the result is a lower bound.
         """
         logs = (
             abs(math.log(error / self.paper[column]))
@@ -188,7 +188,7 @@ class _Readings:
 
     @property
     def nearest_first(self) -> list[str]:
-        """The readings by their distance; those that are not whole come last."""
+        """The readings by their distance; incomplete ones come last."""
         return sorted(
             self.ours,
             key=lambda words: (not self.is_whole(words), self.distance(words)),

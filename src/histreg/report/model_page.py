@@ -97,7 +97,7 @@ def write_page(page: ModelPage, path: Path) -> None:
 def _pictures(page: ModelPage) -> dict[str, str | list[str]]:
     spread = page.distribution.stddev.numpy()
     pit = metrics.pit(page.distribution, page.y).numpy()
-    # Rows spread over the range of predictions, whatever their order in the table.
+    # Rows spread over the range of predictions, for any order of the table.
     ranked = np.argsort(page.predicted, kind="stable")
     places = np.linspace(0, len(ranked) - 1, min(N_EXAMPLES, len(ranked)))
     chosen = ranked[places.round().astype(int)]

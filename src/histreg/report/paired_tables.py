@@ -92,7 +92,7 @@ def _table(
 def _reference_of(
     setting: Setting[Any], settings: Sequence[Setting[Any]], pairing: Pairing
 ) -> Setting[Any] | None:
-    """Return what a setting is compared with, which may be itself; None if missing."""
+    """Return the reference of a setting, which may be itself; None if missing."""
     references = (
         other for other in settings if pairing.is_reference(setting.run, other.run)
     )

@@ -1,4 +1,4 @@
-"""Figures of what probes have measured: gradients in training, and sensitivity."""
+"""Figures of probes: gradients in training, and sensitivity."""
 
 from __future__ import annotations
 

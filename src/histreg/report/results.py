@@ -1,4 +1,4 @@
-"""Results: an experiment with its records, of which tables and figures are made."""
+"""Results: an experiment with its records, the input of tables and figures."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ OUTCOMES = {
 
 
 def shapes(results: Results) -> list[PrintedTable]:
-    """Return ratios of CRPS and errors, what was promised, and the scores by table.
+    """Return ratios of CRPS and errors, the promises, and the scores by table.
 
     Without uniform bins only the scores: everything else is relative to those bins.
     """

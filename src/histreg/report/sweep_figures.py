@@ -35,7 +35,7 @@ Line = dict[float, TableSetting]
 
 
 def sweeps(results: Results) -> Figure:
-    """Return errors over what the experiment sweeps; train dotted, test solid."""
+    """Return errors over the swept number; train dotted, test solid."""
     return _figure(results.tabular_settings, results.experiment.figure.sweeps)
 
 
@@ -55,7 +55,7 @@ def _figure(
     metrics: Sequence[str] = ("MAE", "RMSE"),
     chosen: Collection[TabularRun] = (),
 ) -> Figure:
-    """Return a row of axes for each data set: for each sweep, each metric.
+    """Return a row of axes per data set, with one for each sweep and metric.
 
     Parameters
     ----------
@@ -199,4 +199,4 @@ SCALES: dict[str, Callable[[Axes, Sequence[float]], None]] = {
     "symlog": _set_symlog,
     "percent": lambda ax, _: ax.xaxis.set_major_formatter(PercentFormatter(1.0)),
 }
-"""What `Sweep.scale` may name."""
+"""Values of `Sweep.scale`."""

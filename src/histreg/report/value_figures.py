@@ -66,9 +66,9 @@ def replays(results: Results) -> Figure:
 
 
 def values(results: Results) -> Figure:
-    """Return the errors of HL-Gauss against those of l2, a dot a game (Figure 11).
+    """Return the errors of HL-Gauss against those of l2, one dot per game (Figure 11).
 
-    And, of games that the paper has, our log ratios against its own.
+    For games that the paper has, also our log ratios against the paper's.
     """
     pairs = value_pairs(results.records)
     if not pairs:
@@ -85,7 +85,7 @@ def values(results: Results) -> Figure:
     changes = dict.fromkeys(", ".join(each.l2.run.changes) for each in pairs)
     if any(changes):
         figure.suptitle("; ".join(changes), fontsize=10)
-    figure.draw_without_rendering()  # where the dots are is known from now on
+    figure.draw_without_rendering()  # fixes the positions of the dots
     for ax, metric in zip(axes, ERRORS, strict=False):
         dots = [(each.game, each.mean_errors(metric)) for each in pairs]
         name_points(ax, dots, _seeds(pairs, metric))
@@ -141,7 +141,7 @@ def _draw_paper(ax: Axes, pairs: Sequence[ValuePair]) -> None:
 
 
 def _both(pair: ValuePair) -> tuple[float, float]:
-    """Return the paper's log ratio, which is there, and ours."""
+    """Return the paper's log ratio, which must exist, and ours."""
     paper = in_paper(pair)
     assert paper is not None
     return paper, pair.log_ratio(ERRORS[0])

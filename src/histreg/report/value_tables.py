@@ -27,7 +27,7 @@ from histreg.study.measurements import Measurement
 
 ERRORS = ("test MAE", "test RMSE")
 NAIVE = ("test MAE of the median", "test RMSE of the mean")
-"""Of what learns nothing but the median, or the mean, of the training returns."""
+"""Errors of predicting the median, or the mean, of the training returns."""
 
 
 def values(results: Results) -> list[PrintedTable]:
@@ -68,7 +68,7 @@ def _score(facts: Mapping[str, float]) -> str:
 
 
 Replay = tuple[str, Mapping[str, float]]
-"""A game, and what was counted in its replay."""
+"""A game and the counts of its replay."""
 REPLAY_COLUMNS: tuple[tuple[str, Callable[[Replay], str]], ...] = (
     ("game", lambda replay: replay[0]),
     ("frames", lambda replay: f"{replay[1]['frames']:,.0f}"),
@@ -91,7 +91,7 @@ REPLAY_COLUMNS: tuple[tuple[str, Callable[[Replay], str]], ...] = (
 
 
 def in_paper(pair: ValuePair) -> float | None:
-    """Return the paper's log ratio of the same thing, if it has one."""
+    """Return the paper's log ratio for the same game, if it has one."""
     return None if pair.l2.run.changes else published_log_ratios().get(pair.game)
 
 
@@ -133,7 +133,7 @@ def _by_game(
 
 
 def _label(pair: ValuePair, most: int) -> str:
-    """Return the game, and what went wrong or is not there yet."""
+    """Return the game, and its failed or missing runs."""
     parts = [pair.label]
     for name, setting in (("l2", pair.l2), ("HL-Gauss", pair.hl)):
         n_diverged = setting.n_diverged

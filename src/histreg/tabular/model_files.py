@@ -223,7 +223,7 @@ def _check_depth(described: dict[str, Any]) -> None:
 
 
 def _checksum(described: dict[str, Any]) -> str:
-    """Return the SHA-256 of a description, whatever the layout of its JSON."""
+    """Return the SHA-256 of a description, independent of the layout of its JSON."""
     text = json.dumps(described, sort_keys=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 

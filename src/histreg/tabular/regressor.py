@@ -1,4 +1,4 @@
-"""HistogramRegressor: from a table to a distribution, by scikit-learn's contract."""
+"""HistogramRegressor: from a table to a distribution, as a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -942,7 +942,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         self.n_outputs_ = len(bins)
 
     def _grow(self, data: TrainingRows[Table]) -> None:
-        """Let the bins of each target reach around new y, if they may."""
+        """Grow the bins of each target to cover new y, if allowed."""
         objective = self.model_.objective
         bins = grown_bins(self, objective.bins, data.y)
         n_growths = sum(a is not b for a, b in zip(objective.bins, bins, strict=True))
@@ -957,8 +957,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         self._show_bins()
 
     def _rows(self, data: TrainingRows[Table], device: torch.device) -> NetworkRows:
-        """Return what the network sees; count and warn of targets that it cannot."""
-        self.model_.calibration = None  # it was of the network before
+        """Return the network's inputs; count and warn of targets outside the bins."""
+        self.model_.calibration = None  # it belongs to the previous network
         bins = self.model_.bins
         n_clipped = n_outside(data.y, bins)
         if not self.n_clipped_:  # warn once in a stream

@@ -1,4 +1,4 @@
-"""Bins of the targets: laid over y, given or grown; and targets that they do not fit.
+"""Bins of the targets: built from y, given or grown; and targets outside them.
 
 Functions take the `HistogramRegressor` for its options. Those that warn take
 ``stacklevel`` as `warnings.warn` does, counted from their caller.
@@ -60,9 +60,9 @@ def bins_for(options: HistogramRegressor, y: Tensor) -> tuple[Bins, ...]:
 def grown_bins(
     options: HistogramRegressor, bins: Sequence[Bins], y: Tensor
 ) -> tuple[Bins, ...]:
-    """Return bins that reach around new targets (n, m); the same where they do.
+    """Return bins that cover new targets (n, m); the same if they already do.
 
-    Bins with tails do not grow, nor do any if ``bins_grow`` forbids it.
+    Bins with tails do not grow, and none do if ``bins_grow`` forbids it.
     """
     grows = options.bins_grow
     if grows == "auto":
@@ -153,7 +153,7 @@ def warn_if_in_tails(y: Tensor, bins: Sequence[Bins], *, stacklevel: int) -> Non
 
 
 def _within_ranges(options: HistogramRegressor, y: Tensor) -> list[Tensor]:
-    """Return the targets that bins are laid over, clipped to ``y_range`` if given."""
+    """Return the targets that bins are built from, clipped to ``y_range`` if given."""
     if options.y_range is None:
         return list(y.T)
     pairs = np.atleast_2d(np.asarray(options.y_range, dtype=np.float64))

@@ -115,7 +115,7 @@ def train(
     measure : Measure
     settings : Settings
     optimizer : Optimizer, optional
-        To continue with, see `optimizer_of`; its parameters are what is trained.
+        An optimizer to continue with, see `optimizer_of`; its parameters are trained.
     on_epoch : callable, optional
     generators : Generators, optional
         Torch's global ones by default.

@@ -1,7 +1,7 @@
 """Training rows: a table with its targets, weights and censoring flags.
 
 `rows_of` takes them from a table, in an order of their own; `TrainingRows.with_inputs`
-replaces the table by what a network takes, on its device. `histreg.tabular.training`
+replaces the table by a network's inputs, on its device. `histreg.tabular.training`
 trains on the result.
 """
 
@@ -29,7 +29,7 @@ class TrainingRows(Generic[Inputs]):
     Parameters
     ----------
     inputs : Table, or a tuple of Tensors of shape (n, ...)
-        The columns as they were read, or what a network takes.
+        The columns as read, or a network's inputs.
     y : Tensor of shape (n, m)
     weight : Tensor of shape (n,)
         Of mean 1.
@@ -44,7 +44,7 @@ class TrainingRows(Generic[Inputs]):
 
     @property
     def targets(self) -> tuple[Tensor, ...]:
-        """What outputs are compared with: y, and the flags if there are any."""
+        """The targets of the loss: y, and the censoring flags if there are any."""
         return (self.y,) if self.censored is None else (self.y, self.censored)
 
     def __len__(self) -> int:
@@ -80,7 +80,7 @@ def rows_of(
     weight: NDArray[np.float64],
     censored: NDArray[np.bool_] | None = None,
 ) -> TrainingRows[Table]:
-    """Return rows in an order that depends on nothing but their content.
+    """Return rows in an order that depends only on their content.
 
     Rows of weight 0 are left out. Weights that are whole numbers become copies, up to
     `MAX_COPIES` per row on average, so that a weight of 2 equals two rows to the bit.

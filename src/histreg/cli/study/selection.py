@@ -1,4 +1,4 @@
-"""Selection: which runs of experiments a command is about."""
+"""Selection: the runs of experiments that a command applies to."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from histreg.study.shapes.predictors import PREDICTORS
 
 @dataclass(frozen=True)
 class Selection:
-    """The options that select runs, as they are given; None selects all."""
+    """The options that select runs, as given; None selects all."""
 
     datasets: str | None = None
     methods: str | None = None

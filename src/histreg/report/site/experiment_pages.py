@@ -26,21 +26,21 @@ class ExperimentPage:
     ----------
     experiment : Experiment
     records : sequence of Record
-        Those that there are.
+        The existing records.
     protocol : tuple of str
-        How it was done, a paragraph each.
+        Description of the experiment, one paragraph each.
     facts : mapping
         Data sets, methods, seeds and runs, in words.
     tables : sequence of PrintedTable
     notes : sequence of str
-        What all tables would say below them.
+        Notes common to all tables.
     more : sequence of PrintedTable
         The same tables with all errors, where they have more.
     figure : PageFigure, optional
     caption : str
         What the figure shows.
     commands : tuple of str
-        That compute, print and draw the same.
+        Commands that compute, print and draw the same.
     claims : sequence of JudgedClaim
     """
 
@@ -127,7 +127,7 @@ def _figure(name: str, records: Sequence[Record]) -> PageFigure | None:
         return None
     try:
         return page_figure(figure_of(name, records), name)
-    except ValueError:  # records of which nothing can be drawn, such as diverged ones
+    except ValueError:  # records that cannot be drawn, such as diverged ones
         return None
 
 

@@ -21,7 +21,7 @@ from histreg.report.colours import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE
 
 MAX_SVG_LETTERS = 150_000  # beyond which a PNG is smaller
 PHONE, COLUMN = 21, 69  # rem, the widths of a page of a phone and of a large screen
-MAX_NAMES = 40  # in a text, beyond which nobody listens
+MAX_NAMES = 40  # in a description, for screen readers
 COLOURS = {
     BLACK: "currentColor",
     "#ffffff": "var(--paper)",

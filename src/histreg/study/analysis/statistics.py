@@ -1,4 +1,4 @@
-"""Statistics over seeds: what records say of each setting, and which is best."""
+"""Statistics over seeds: estimates for each setting, and the best settings."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Setting(Generic[RunOfSeed]):
     records : sequence of Record
         One for each seed.
     run : Run
-        Of seed 0, which stands for all.
+        The run of seed 0, which stands for all seeds.
     """
 
     records: Sequence[Record]
@@ -82,12 +82,12 @@ class Setting(Generic[RunOfSeed]):
 
     @property
     def changes(self) -> str:
-        """What differs from the protocol of the data set, such as the epochs."""
+        """Deviations from the protocol of the data set, such as the epochs."""
         return ", ".join(_changes(self.run))
 
     @property
     def label(self) -> str:
-        """The method, what differs from the protocol, and how many seeds diverged."""
+        """The method, deviations from the protocol, and number of diverged seeds."""
         diverged = f"{self.n_diverged} diverged" if self.n_diverged else ""
         parts = (*_method_words(self.run), self.changes, diverged)
         return ", ".join(part for part in parts if part)
@@ -139,14 +139,14 @@ TableSetting = Setting[TabularRun]
 
 
 def of_tuned_method(setting: TableSetting) -> Hashable:
-    """Return what the settings of a tuned method share; None for other methods."""
+    """Return a key shared by the settings of a tuned method; None for other methods."""
     if not setting.method.is_tuned:
         return None
     return (setting.dataset, setting.method.name, setting.changes)
 
 
 def of_any_rate(setting: TableSetting) -> Hashable:
-    """Return what the settings of a method share, whatever their learning rate."""
+    """Return a key shared by the settings of a method with any learning rate."""
     return (setting.dataset, setting.method.name)
 
 
@@ -155,7 +155,7 @@ def best_settings(
     metric: str,
     rivals: Callable[[TableSetting], Hashable] = of_tuned_method,
 ) -> list[TableSetting]:
-    """Return the settings, of rivals only the one with the lowest mean.
+    """Return the settings; among rivals, only the one with the lowest mean.
 
     Rivals with fewer seeds than the most complete one, or with seeds that diverged, do
     not take part: a mean over the lucky seeds would win.

@@ -18,7 +18,7 @@ from histreg.study.atari.runs import TARGETS
 GAMMA = 0.98
 N_FRAMES_SEEN = 4  # at once
 KNOWN = 1e-3
-"""What may be missing of a return where a game was cut off: the weight of the rest."""
+"""Largest discount of the unknown rest of a return where a game was cut off."""
 SHARE = 0.95  # of the episodes, for training
 
 
@@ -29,7 +29,7 @@ class States:
     Parameters
     ----------
     frames : Tensor of uint8 of shape (f, 84, 84)
-        All of the replay.
+        All frames of the replay.
     places : Tensor of int64 of shape (n,)
         The frame of each state.
     starts : Tensor of int64 of shape (n,)
@@ -49,7 +49,7 @@ class States:
     def inputs(self, index: Tensor | slice) -> Tensor:
         """Return the latest frames of some states: (b,) -> (b, 4, 84, 84), uint8.
 
-        Before the first frame of an episode lies that frame again.
+        The first frame of an episode is repeated where earlier ones are missing.
         """
         places, starts = self.places[index, None], self.starts[index, None]
         latest = places + torch.arange(1 - N_FRAMES_SEEN, 1)  # (b, 4)
@@ -106,14 +106,14 @@ def returns_of(replay: Replay, target: str = "arrival") -> npt.NDArray[np.float6
 def parts_of(title: str, replay: Replay, target: str = "arrival") -> Parts:
     """Return the states of a game, split by episodes.
 
-    The first twentieth of the episodes, at least one, is the test. Where the time limit
-    or the end of the file cut a game off, its last states are left out: those of whose
-    return more than a thousandth of what was to come is not known.
+    The first twentieth of the episodes, at least one, is the test part. Where the time
+    limit or the end of the file cut a game off, its last states are left out: those
+    whose unknown rewards have a discount of more than a thousandth.
 
     Parameters
     ----------
     title : str
-        Of the game, for complaints.
+        Title of the game, for messages.
     replay : Replay
     target : {"arrival", "textbook"}
     """

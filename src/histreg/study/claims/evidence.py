@@ -1,4 +1,4 @@
-"""Evidence: records by what was run, from which claims take their numbers."""
+"""Evidence: records by run, from which claims take their numbers."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from histreg.study.tabular.runs import TabularRun
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Records, by what was run.
+    """Records by run.
 
     Parameters
     ----------
     records : sequence of Record
     datasets : tuple of str
-        On which claims are judged; by default the paper's.
+        Data sets on which claims are judged; by default the paper's.
     epochs : int, optional
         Instead of the protocol's, for a reduced study.
     """
@@ -43,9 +43,9 @@ class Evidence:
     epochs: int | None = None
 
     def datasets_named(self, *names: str) -> tuple[str, ...]:
-        """Return the data sets that go by one of these names.
+        """Return the data sets with one of these names.
 
-        A part of a data set, such as song-7000, goes by the name of the whole.
+        A part of a data set, such as song-7000, also has the name of the whole.
         """
         return tuple(each for each in self.datasets if each.split("-")[0] in names)
 
@@ -56,7 +56,7 @@ class Evidence:
     def setting(
         self, name: str, method: Method, **changes: Any
     ) -> Setting[TabularRun] | None:
-        """Return a method on a data set by the protocol, but for some changes."""
+        """Return a method on a data set by the protocol, with some changes."""
         if self.epochs is not None:
             changes = {"epochs": self.epochs, **changes}
         return self._settings.get(TabularRun.of(name, method, 0, **changes))
@@ -136,7 +136,7 @@ class Evidence:
     def chosen(self, name: str, method: str, metric: str = "test MAE") -> BySeed:
         """Return a metric of a tuned method, its setting chosen on validation rows.
 
-        Nothing if one of these runs is missing: its setting could be the best.
+        Empty if one of these runs is missing, because its setting could be the best.
         """
         if not self._has_whole_grid(name, method):
             return {}

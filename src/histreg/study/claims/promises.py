@@ -1,4 +1,4 @@
-"""What bins that follow the targets were to reach, set before anything was run.
+"""Goals for bins that follow the targets, set before anything was run.
 
 Goals of our own, not claims of the paper: each is one `Finding`, decided by ratios of
 scores instead of tests over seeds, and has no verdict in between.

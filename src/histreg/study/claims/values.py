@@ -18,10 +18,10 @@ MAE, RMSE = "test MAE", "test RMSE"
 def _over_games(
     part: str, metric: str, decide: Callable[[str, Comparison], Finding]
 ) -> Find:
-    """Find what the ratios of all games decide.
+    """Find the verdict from the ratios of all games.
 
-    Not run as long as a game lacks a seed of the catalogue: the games that happen to be
-    finished first would be a choice.
+    Not run while a game lacks a seed of the catalogue: the games that finish first
+    would be a biased sample.
     """
 
     def find(evidence: Evidence) -> list[Finding]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
-if TYPE_CHECKING:  # only annotations need it
+if TYPE_CHECKING:  # for annotations only
     from torch import Tensor
 
 SavedState = tuple[dict[str, "Tensor"], dict[str, Any]]
@@ -44,7 +44,7 @@ def restoring(checkpoint: Checkpoint) -> Iterator[None]:
     """Reject a checkpoint from which a model cannot be restored."""
     try:
         yield
-    # What tensors and notes of other names, types or shapes lead to.
+    # Raised by tensors and notes with other names, types or shapes.
     except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
         checkpoint.reject(error)
         raise CheckpointError(str(error)) from error

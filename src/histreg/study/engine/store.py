@@ -1,14 +1,14 @@
-"""Store: the one class that knows where the files of a study are.
+"""Store: the only class that knows where the files of a study are.
 
 A store is a folder::
 
-    records/<data set>/<method>/<key>.json   a record, whole or absent
-    <name>.jsonl                             records collected, one a line
+    records/<data set>/<method>/<key>.json   a record, complete or absent
+    <name>.jsonl                             collected records, one per line
     failures/<key>.json                      why a run could not be computed
     claims/<key>.lock                        held while a run is being computed
     progress/<stack>.json                    the progress of a stack
     checkpoints/<key>.safetensors            a network in training
-    <any of these>.damaged                   set aside, for a person to look at
+    <any of these>.damaged                   set aside for inspection
 
 Claims are locks of the operating system: a process that is killed releases them. The
 progress it reported stays, but means nothing without a claim. Several processes, or
@@ -56,17 +56,17 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 CHECKPOINT_FORMAT = 2
-"""Of checkpoints. A run with a checkpoint of another format starts over."""
+"""Format of checkpoints. A run with a checkpoint of another format starts over."""
 FULL = (errno.ENOSPC, errno.EDQUOT)
-GLANCE_S = 0.2  # far longer than it takes to see whether a lock is free
+GLANCE_S = 0.2  # far longer than a check of whether a lock is free
 
 
 class DiskFullError(InputError, OSError):
-    """There is no room for a record."""
+    """There is no disk space for a record."""
 
 
 class DamageWarning(UserWarning):
-    """A file of a store, or a line of one, is not what was written."""
+    """A file of a store, or a line of one, is damaged."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class State:
     ----------
     name : {"done", "diverged", "running", "failed", "missing"}
     detail : str
-        The share done, or why it failed.
+        The completed share, or the reason of the failure.
     """
 
     name: str
@@ -90,21 +90,21 @@ class Store:
     Parameters
     ----------
     root : path
-        Made when something is written.
+        Created when something is written.
     """
 
     def __init__(self, root: str | Path) -> None:
-        # Absolute, so that workers in other folders mean the same.
+        # Absolute, because workers may have another working directory.
         self.root = Path(root).absolute()
         if self.root.exists() and not self.root.is_dir():
             raise InputError(f"the store must be a folder, got file {self.root}")
         self._collected: dict[str, dict[str, Any]] | None = None
-        self._named: set[Path] = set()  # of which a warning was given
+        self._named: set[Path] = set()  # files that a warning has named
 
     # Records
 
     def find(self, run: Run) -> Record | None:
-        """Return the record of a run, if it is there and not damaged."""
+        """Return the record of a run, if it exists and is not damaged."""
         try:
             record = self._record(run)
         except DamagedError as damage:
@@ -116,16 +116,16 @@ class Store:
         return None if line is None else Record.from_json(line, run)
 
     def has(self, run: Run) -> bool:
-        """Return whether the record of a run is there and not damaged."""
+        """Return whether the record of a run exists and is not damaged."""
         return self.find(run) is not None
 
     def records(self, runs: Iterable[Run]) -> list[Record]:
-        """Return the records that are there."""
+        """Return the existing records of these runs."""
         records = map(self.find, runs)
         return [record for record in records if record is not None]
 
     def save(self, record: Record) -> None:
-        """Write a record, whole or not at all."""
+        """Write a record atomically."""
         path = self._record_path(record.run)
         self._write(path, json.dumps(record.to_json(), indent=1))
         self._failure_path(record.run).unlink(missing_ok=True)
@@ -163,7 +163,7 @@ class Store:
     def collect(
         self, name: str, runs: Iterable[Run], *, into: Path | None = None
     ) -> tuple[Path, int]:
-        """Write the records of these runs into one file, one a line.
+        """Write the records of these runs into one file, one per line.
 
         Records of other runs stay in the file: no record is ever deleted. Damaged
         lines are moved to ``NAME.jsonl.damaged``. Processes that collect into one file
@@ -176,7 +176,7 @@ class Store:
         with _alone_at(path):
             lines, damaged = _lines_of(path)
             self._set_lines_aside(path, damaged)
-            self._collected = None  # read again, now that nobody else writes
+            self._collected = None  # read again, now that no other process writes
             ours = {record.run.key: record.to_json() for record in self.records(runs)}
             lines |= ours
             ordered = sorted(
@@ -297,12 +297,12 @@ class Store:
             return
         aside = path.with_name(f"{path.name}.damaged")
         before = aside.read_bytes().splitlines() if aside.exists() else []
-        # A line may be there already: of a collection that was killed.
+        # A line may be there already, from a collection that was killed.
         lines = dict.fromkeys([*before, *(line.content for line in damaged)])
         with _room(aside), atomic_write(aside) as partial:
             partial.write_bytes(b"".join(line + b"\n" for line in lines))
         self._name(
-            path, _damage_of(damaged), f"what is damaged was moved to {aside.name}"
+            path, _damage_of(damaged), f"the damaged lines were moved to {aside.name}"
         )
 
     # Files
@@ -409,7 +409,7 @@ class RunCheckpoint:
         self.share = share
         self.started = self.saved = time.monotonic()
         self.spent_before_s = 0.0
-        self.damage = ""  # why it was rejected, if it was
+        self.damage = ""  # the reason for rejecting it, if any
 
     @property
     def spent_s(self) -> float:
@@ -471,7 +471,7 @@ class RunCheckpoint:
             return None
 
     def _read(self) -> dict[str, Any] | None:
-        """Return the notes; None if there are none, or of another format."""
+        """Return the notes; None if there are none, or they have another format."""
         if not self.path.exists():
             return None
         try:
@@ -501,7 +501,7 @@ def stack_digest(runs: Sequence[Run]) -> str:
 
 @dataclass(frozen=True)
 class _DamagedLine:
-    """A line of a collected file that is no record."""
+    """A line of a collected file that is not a record."""
 
     number: int
     content: bytes
@@ -509,7 +509,7 @@ class _DamagedLine:
 
 
 def _lines_of(path: Path) -> tuple[dict[str, dict[str, Any]], list[_DamagedLine]]:
-    """Return the records of a collected file by key, and the lines that are none."""
+    """Return the records of a collected file by key, and its damaged lines."""
     records, damaged = {}, []
     try:
         content = path.read_bytes()
@@ -559,7 +559,7 @@ def _parsed(text: str | bytes) -> Any:
     """Return the value of a JSON text."""
     try:
         return json.loads(text)
-    # No JSON, no text, numbers of thousands of digits; brackets without end.
+    # Not JSON, not text, numbers with thousands of digits, or deep nesting.
     except (ValueError, RecursionError) as error:
         raise DamagedError("it is no JSON") from error
 
@@ -570,7 +570,7 @@ def _reason(error: Exception) -> str:
 
 
 def _set_aside(path: Path) -> None:
-    """Rename a file or folder to a name that none has yet."""
+    """Rename a file or folder to an unused name."""
     names = (f"{path.name}.damaged{n}" for n in chain([""], count(2)))
     aside = next(p for p in map(path.with_name, names) if not p.exists())
     with _room(path), suppress(FileNotFoundError):
@@ -579,11 +579,11 @@ def _set_aside(path: Path) -> None:
 
 @contextmanager
 def _alone_at(path: Path) -> Iterator[None]:
-    """Keep other processes that use this function away from a file.
+    """Hold a lock on a file against other processes that use this function.
 
-    The lock lies beside the file, where processes of other stores, machines and users
-    find it, and is removed again. A process that waits for a lock which is removed
-    tries again; filelock takes care of that.
+    The lock file lies beside the file, where processes of other stores, machines and
+    users find it, and is removed afterwards. filelock handles processes that wait for a
+    lock file that is removed.
     """
     lock = path.with_name(f".{path.name}.lock")
     with ExitStack() as held:
@@ -595,13 +595,13 @@ def _alone_at(path: Path) -> Iterator[None]:
 
 
 def _shown_files(folder: Path, pattern: str) -> list[Path]:
-    """Return files in order, without those that are being written."""
+    """Return sorted files, without those that are being written."""
     return sorted(path for path in folder.glob(pattern) if path.name[0] != ".")
 
 
 @contextmanager
 def _room(path: Path) -> Iterator[None]:
-    """Report a full disk, or a place that cannot be written to, in one sentence."""
+    """Report a full disk, or a path that cannot be written, in one sentence."""
     try:
         yield
     except (OSError, SafetensorError) as error:

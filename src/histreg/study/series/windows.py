@@ -13,16 +13,16 @@ from histreg.study.datasets.series import MONTHS
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """All windows of a part of a series, one beginning at each moment.
+    """All windows of a part of a series, one starting at each time step.
 
     Parameters
     ----------
     values : Tensor of shape (T, c)
         Standardised.
     y : Tensor of shape (T,)
-        What is forecast.
+        The series to forecast.
     n_inputs, n_steps : int
-        Moments that are seen, and that are forecast.
+        Number of time steps that are seen, and that are forecast.
     """
 
     values: Tensor
@@ -53,7 +53,7 @@ def windows_of(
     """Return the windows of each part, all columns standardised by the training part.
 
     The inputs of the first window of a later part are from the part before it; its
-    targets are the first moments of its own part.
+    targets are the first time steps of its own part.
     """
     x, y = torch.tensor(table.X), torch.tensor(table.y)
     known = series.rows("train")

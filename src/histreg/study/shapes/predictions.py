@@ -1,4 +1,4 @@
-"""Predictions: what a predictor says of test rows, and its scores.
+"""Predictions: the predictions of a method for test rows, and their scores.
 
 Quantiles are scored by twice the mean pinball loss at 20 levels, which is their CRPS by
 the midpoint rule, slightly above the integral. Every prediction with quantiles has this
@@ -34,7 +34,7 @@ class Prediction:
     Parameters
     ----------
     point : array of shape (n,)
-        The mean, or what the method has for it.
+        The mean, or the method's point prediction.
     median : array of shape (n,), optional
     intervals : mapping
         By coverage, lower and upper ends of shape (n,).
@@ -52,7 +52,7 @@ class Prediction:
 
     @classmethod
     def of_model(cls, model: HistogramRegressor, X: Floats) -> Prediction:
-        """Return what a fitted regressor of ours predicts."""
+        """Return the predictions of a fitted `HistogramRegressor`."""
         distribution = model.predict_dist(X)
         assert isinstance(distribution, Histogram)  # one target has one
         return cls(
@@ -67,7 +67,7 @@ class Prediction:
     def of_quantiles(cls, quantiles: Floats, point: Floats | None = None) -> Prediction:
         """Return predictions from quantiles at `LEVELS`, (n, 20), put into order.
 
-        The point is their mean, if the method has none of its own.
+        The point prediction is their mean, unless the method has its own.
         """
         quantiles = np.sort(quantiles, axis=1)
         return cls(

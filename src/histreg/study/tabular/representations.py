@@ -24,7 +24,7 @@ def with_own_body(run: TabularRun) -> TabularRun:
 
 
 def published_name(run: TabularRun) -> str | None:
-    """Return what the paper calls the method of a run; None if it has no such run.
+    """Return the paper's name of the method of a run; None if it has no such run.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def published_name(run: TabularRun) -> str | None:
     if with_own_body(run).changes:
         return None
     if method.label != method.name and not method.is_tuned:
-        return None  # a variant of ours
+        return None  # our own variant
     column = column_of(run)
     if column == "Default":
         return method.name
