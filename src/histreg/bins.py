@@ -576,11 +576,11 @@ def replacing_bins(
 ) -> Bins | tuple[Bins, ...]:
     """Return new bins if they have the form and the number of those they replace."""
     new = checked_bins(new)
-    old_each, new_each = (
-        (each,) if isinstance(each, Bins) else each for each in (current, new)
+    old_bins, new_bins = (
+        (item,) if isinstance(item, Bins) else item for item in (current, new)
     )
     if isinstance(new, Bins) != isinstance(current, Bins) or (
-        (len(new_each), new_each[0].n_bins) != (len(old_each), old_each[0].n_bins)
+        (len(new_bins), new_bins[0].n_bins) != (len(old_bins), old_bins[0].n_bins)
     ):
         raise InputError(
             f"bins must be as many as those they replace, {current}, got {new}"
@@ -592,17 +592,18 @@ def restored_bins(
     current: Bins | tuple[Bins, ...], states: Tensor
 ) -> Bins | tuple[Bins, ...]:
     """Return saved states (m, k + 5) in the form of the bins they replace."""
-    each = (current,) if isinstance(current, Bins) else current
-    expected = (len(each), len(each[0].state()))
+    current_bins = (current,) if isinstance(current, Bins) else current
+    expected = (len(current_bins), len(current_bins[0].state()))
     if states.shape != expected:
-        n_more = expected[1] - each[0].n_bins  # numbers of a state that are no bins
+        n_bins = current_bins[0].n_bins
+        n_more = expected[1] - n_bins  # numbers of a state besides the bins
         is_matrix = states.ndim == 2
         got = (
             f"{len(states)} x {states.shape[1] - n_more} bins" if is_matrix else states
         )
         raise InputError(
-            f"the saved state must hold {len(each)} x {each[0].n_bins} bins, as many "
-            f"as the module it goes into, got {got}"
+            f"the saved state must hold {len(current_bins)} x {n_bins} bins, as many "
+            f"as the module it is loaded into, got {got}"
         )
     saved = tuple(Bins.from_state(row) for row in states)
     return saved[0] if isinstance(current, Bins) else saved

@@ -404,13 +404,13 @@ class HistogramLoss(nn.Module):
         self._targets = [
             target_of(
                 target,
-                sigma=each,
+                sigma=value,
                 sigma_in_bins=sigma_in_bins,
                 keeps_mean=keeps_mean,
                 epsilon=epsilon,
                 out_of_range=out_of_range,
             )
-            for each in self._one_per_target(sigma)
+            for value in self._one_per_target(sigma)
         ]
         self._prepare()
 
@@ -613,9 +613,11 @@ class HistogramLoss(nn.Module):
         """Return what print(loss) shows."""
         target = self.target if isinstance(self.target, str) else "callable"
         shown: dict[str, object] = {"bins": self.bins, "target": target}
-        gaussians = [each for each in self._targets if isinstance(each, GaussianTarget)]
+        gaussians = [
+            target for target in self._targets if isinstance(target, GaussianTarget)
+        ]
         if gaussians:
-            sizes = [each.size for each in gaussians]
+            sizes = [target.size for target in gaussians]
             shown[gaussians[0].unit] = sizes[0] if len(sizes) == 1 else sizes
         if target == "uniform":
             shown["epsilon"] = self.epsilon

@@ -603,7 +603,7 @@ def _truncated_gaussian(y: Tensor, borders: Tensor, sigma: float | Tensor) -> Te
     low, high = borders[0], borders[-1]
     y = y.to(borders.dtype).unsqueeze(-1)  # (..., 1)
     sigma = torch.as_tensor(sigma, dtype=borders.dtype, device=y.device)
-    smallest, largest = ((high - low) * each for each in USEFUL_SIGMAS)
+    smallest, largest = ((high - low) * sigma for sigma in USEFUL_SIGMAS)
     sigma = sigma.clamp(smallest, largest).unsqueeze(-1)  # (..., 1)
 
     nearest = y.clamp(low, high)

@@ -112,7 +112,9 @@ def _draw_readings(ax: Axes, settings: Sequence[ForecastSetting]) -> None:
     height = {reading: i for i, reading in enumerate(READINGS)}
     errors = []
     for method in dict.fromkeys(setting.run.method.name for setting in settings):
-        run = next(each.run for each in settings if each.run.method.name == method)
+        run = next(
+            setting.run for setting in settings if setting.run.method.name == method
+        )
         paper = published_forecast(run.dataset, run.architecture, method, METRIC)
         if paper is None:
             continue

@@ -159,8 +159,8 @@ class _Readings:
             paper[column] = published.mean
             # The loss of l2 is the squared error: one run stands for both criteria.
             same = [replace(run, validation=criterion) for criterion in CRITERIA]
-            for each in same if isinstance(run.method, L2) else [run]:
-                words = ", ".join(each.reading.values())
+            for other in same if isinstance(run.method, L2) else [run]:
+                words = ", ".join(other.reading.values())
                 ours.setdefault(words, {})[column] = estimate.mean
         return cls(paper, ours)
 
@@ -182,7 +182,7 @@ class _Readings:
         )
         return math.fsum(logs) / len(self.paper)
 
-    def is_whole(self, words: str) -> bool:
+    def is_complete(self, words: str) -> bool:
         """Return whether a reading has an error in every column."""
         return len(self.ours[words]) == len(self.paper)
 
@@ -191,7 +191,7 @@ class _Readings:
         """The readings by their distance; incomplete ones come last."""
         return sorted(
             self.ours,
-            key=lambda words: (not self.is_whole(words), self.distance(words)),
+            key=lambda words: (not self.is_complete(words), self.distance(words)),
         )
 
 
@@ -212,7 +212,7 @@ def _readings_table(
     for words in by_reading.nearest_first:
         errors = by_reading.ours[words]
         cells = (f"{errors[c]:.4f}" if c in errors else "" for c in by_reading.columns)
-        bound = "" if by_reading.is_whole(words) else "≥ "
+        bound = "" if by_reading.is_complete(words) else "≥ "
         rows.append((words, *cells, f"{bound}{100 * by_reading.distance(words):.1f} %"))
     notes = [
         f"Mean over {seeds_in_words(seed_counts(settings, [metric]))}, of standardised "

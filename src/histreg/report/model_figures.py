@@ -47,9 +47,9 @@ def _has_outlines(text: str) -> bool:
     """Return whether our font can draw a text letter by letter, from the left."""
     font = get_font(fontManager.findfont(FontProperties()))
     return all(
-        font.get_char_index(ord(each)) and bidirectional(each) not in ("R", "AL")
-        for each in text
-        if each.isprintable()
+        font.get_char_index(ord(letter)) and bidirectional(letter) not in ("R", "AL")
+        for letter in text
+        if letter.isprintable()
     )
 
 

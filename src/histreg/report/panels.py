@@ -146,7 +146,7 @@ def _free_place(
 
 def datasets_of(settings: Sequence[TableSetting]) -> list[str]:
     """Return the names of the data sets; raise an InputError if there are none."""
-    names = list(dict.fromkeys(each.dataset for each in settings))
+    names = list(dict.fromkeys(setting.dataset for setting in settings))
     if not names:
         raise InputError("a figure of errors must have finite runs, got none yet")
     return names

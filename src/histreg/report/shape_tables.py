@@ -102,10 +102,13 @@ def _scores(title: str, scores: ShapeScores, table: str) -> PrintedTable:
     settings = scores.of_table(table)
     rows = [
         (
-            each.label,
-            *(_score(each.estimates.get(name), form) for name, form in SCORES.items()),
+            setting.label,
+            *(
+                _score(setting.estimates.get(name), form)
+                for name, form in SCORES.items()
+            ),
         )
-        for each in settings
+        for setting in settings
     ]
     counts = seed_counts(settings, [CRPS])
     notes = [

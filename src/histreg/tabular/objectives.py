@@ -210,8 +210,8 @@ class AgainstNumber(OnHistogram):
         super().__init__(bins, center, scale)
         self.loss_per_sample = loss
         self.standard_bins = [
-            each.standardised(center[i].item(), scale[i].item())
-            for i, each in enumerate(bins)
+            own_bins.standardised(center[i].item(), scale[i].item())
+            for i, own_bins in enumerate(bins)
         ]
 
     def _loss(self, outputs: Tensor, y: Tensor, i: int) -> Tensor:

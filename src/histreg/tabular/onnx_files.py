@@ -74,9 +74,9 @@ class Exported(nn.Module):
         probs = self._average(outputs.softmax(dim=-1))  # (n, m, k)
         return (probs * self.centers).sum(dim=-1), self._quantiles(probs)
 
-    def _average(self, each: Tensor) -> Tensor:
+    def _average(self, values: Tensor) -> Tensor:
         # mean() would have the name of our output in the graph.
-        return each.sum(dim=0) / self.stack.n_models
+        return values.sum(dim=0) / self.stack.n_models
 
     def _quantiles(self, probs: Tensor) -> Tensor:  # (n, m, q)
         cdf = probs.cumsum(dim=-1)  # (n, m, k), at the upper border of each bin

@@ -460,7 +460,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         """Return the state of `partial_fit`'s generator, None if others share it."""
         generator: Any = getattr(self, "_generator", None)
         shared = (None, self.random_state, check_random_state(None))
-        is_own = all(generator is not each for each in shared)
+        is_own = all(generator is not other for other in shared)
         return generator.get_state(legacy=False) if is_own else None
 
     @contextmanager
@@ -902,7 +902,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             )
         if not reset and TEMPORAL & set(self.model_.kinds):
             raise InputError(
-                "X must be a data frame, as in fit, so that times can be told from "
+                "X must be a data frame, as in fit, to distinguish times from "
                 f"numbers, got {type(X).__name__}"
             )
         with _input_errors():

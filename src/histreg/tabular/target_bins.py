@@ -75,19 +75,19 @@ def grown_bins(
     # Not before half of the padding is used up: every growth costs resolution, and
     # until then little of a smoothed target lies beyond the end.
     return tuple(
-        each
-        if each.has_tails
-        else each.grown(
+        own_bins
+        if own_bins.has_tails
+        else own_bins.grown(
             column, padding_in_bins=padding, min_padding_in_bins=padding / 2
         )
-        for each, column in zip(bins, y.T, strict=True)
+        for own_bins, column in zip(bins, y.T, strict=True)
     )
 
 
 def n_outside(y: Tensor, bins: Sequence[Bins]) -> int:
     """Return how many of the targets (n, m) lie outside their bins."""
-    low = torch.tensor([each.lowest for each in bins], dtype=torch.float64)
-    high = torch.tensor([each.highest for each in bins], dtype=torch.float64)
+    low = torch.tensor([own_bins.lowest for own_bins in bins], dtype=torch.float64)
+    high = torch.tensor([own_bins.highest for own_bins in bins], dtype=torch.float64)
     return int(((y < low) | (y > high)).sum())
 
 
@@ -128,7 +128,9 @@ def warn_if_clipped(
 ) -> None:
     """Warn that some targets lie outside the bins."""
     if n_clipped:
-        ranges = " and ".join(f"[{each.lowest:g}, {each.highest:g}]" for each in bins)
+        ranges = " and ".join(
+            f"[{own_bins.lowest:g}, {own_bins.highest:g}]" for own_bins in bins
+        )
         warnings.warn(
             f"{n_clipped} of {n_targets} targets lie outside the bins {ranges} and are "
             "clipped for training",
@@ -138,9 +140,15 @@ def warn_if_clipped(
 
 def warn_if_in_tails(y: Tensor, bins: Sequence[Bins], *, stacklevel: int) -> None:
     """Warn if many more targets (n, m) than a tail was fitted to lie in it."""
-    for each, column in zip(bins, y.T, strict=True):
-        lower, upper = (column < each.borders[1], column >= each.borders[-2])
-        for tail, beyond in ((each.lower_tail, lower), (each.upper_tail, upper)):
+    for own_bins, column in zip(bins, y.T, strict=True):
+        lower, upper = (
+            column < own_bins.borders[1],
+            column >= own_bins.borders[-2],
+        )
+        for tail, beyond in (
+            (own_bins.lower_tail, lower),
+            (own_bins.upper_tail, upper),
+        ):
             n_beyond = int(beyond.sum())
             if tail is not None and n_beyond > max(
                 MIN_TARGETS_IN_TAIL, len(column) / 2

@@ -55,7 +55,7 @@ class TrainingRows(Generic[Inputs]):
     ) -> TrainingRows[tuple[Tensor, ...]]:
         """Return the same rows with other inputs, all on a device."""
         return TrainingRows(
-            tuple(each.to(device) for each in inputs),
+            tuple(tensor.to(device) for tensor in inputs),
             self.y.to(device, float64_on(device)),
             self.weight.to(device, torch.float32),
             None if self.censored is None else self.censored.to(device),
@@ -67,7 +67,7 @@ def batch_of(
 ) -> TrainingRows[tuple[Tensor, ...]]:
     """Return some of the rows; ``index_select`` is faster than brackets."""
     return TrainingRows(
-        tuple(each.index_select(0, index) for each in rows.inputs),
+        tuple(tensor.index_select(0, index) for tensor in rows.inputs),
         rows.y.index_select(0, index),
         rows.weight.index_select(0, index),
         None if rows.censored is None else rows.censored.index_select(0, index),

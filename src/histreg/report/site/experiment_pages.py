@@ -59,7 +59,7 @@ class ExperimentPage:
     @property
     def has_distances(self) -> bool:
         """Whether a table has differences from the paper's numbers."""
-        return any("apart" in each.header for each in self.tables)
+        return any("apart" in table.header for table in self.tables)
 
     @classmethod
     def of(cls, experiment: Experiment, study: StudyResults) -> ExperimentPage:
@@ -100,7 +100,7 @@ def _tables(
         return [], []
     tables = tables_of(name, records, MAIN_METRICS, runs=runs)
     more = tables_of(name, records, METRICS, runs=runs)
-    has_more = [each.header for each in more] != [each.header for each in tables]
+    has_more = [table.header for table in more] != [table.header for table in tables]
     return tables, more if has_more else []
 
 
@@ -109,7 +109,7 @@ def _common_notes(tables: Sequence[PrintedTable]) -> list[str]:
     if len(tables) < 2:
         return []
     return [
-        note for note in tables[0].notes if all(note in each.notes for each in tables)
+        note for note in tables[0].notes if all(note in table.notes for table in tables)
     ]
 
 
@@ -117,8 +117,8 @@ def _without(
     notes: Sequence[str], tables: Sequence[PrintedTable]
 ) -> list[PrintedTable]:
     return [
-        replace(each, notes=[note for note in each.notes if note not in notes])
-        for each in tables
+        replace(table, notes=[note for note in table.notes if note not in notes])
+        for table in tables
     ]
 
 
@@ -149,7 +149,7 @@ def facts_of(runs: Sequence[Run], records: Sequence[Record]) -> dict[str, str]:
         "Seeds": ", ".join(_facets(runs, "seed")),
         "Runs": f"{len(records):,} of {len(runs):,} have a record",
     }
-    spent = sum(each.elapsed_s for each in records) / 3600
+    spent = sum(record.elapsed_s for record in records) / 3600
     if spent >= 0.05:
         facts["Time"] = f"{spent:.1f} hours of one core"
     return {name: fact for name, fact in facts.items() if fact}

@@ -222,9 +222,10 @@ def _projected(_: Evidence) -> Numbers:
 
 def _choice(evidence: Evidence) -> Numbers:
     noisy = [
-        each
-        for each in settings_of(evidence.records)
-        if (each.dataset, each.method.name, each.changes) == ("pole", L2Noise.name, "")
+        setting
+        for setting in settings_of(evidence.records)
+        if (setting.dataset, setting.method.name, setting.changes)
+        == ("pole", L2Noise.name, "")
     ]
     best = best_settings(noisy, "test MAE")
     chosen = evidence.chosen("pole", L2Noise.name).values()

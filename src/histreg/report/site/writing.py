@@ -82,7 +82,7 @@ class _Site:
             "generator": GENERATOR,
             "version": version("histreg"),
             "n_records": len(everything),
-            "newest": max(each.finished for each in everything)[:10],
+            "newest": max(record.finished for record in everything)[:10],
             "SYMBOLS": SYMBOLS,
             "class_of": class_of,
             "experiments": EXPERIMENTS,
@@ -104,14 +104,14 @@ class _Site:
     def front(self) -> None:
         figure = Figure(figsize=(5.6, 4.3), layout="constrained")
         draw_loss(figure.add_subplot())
-        counts = Counter(each.verdict for each in self.study.judged)
+        counts = Counter(judged.verdict for judged in self.study.judged)
         links = {e.title: f"experiments/{e.name}.html" for e in EXPERIMENTS.values()}
         self.render(
             "index.html",
             "front.html",
             picture=page_figure(figure, "loss"),
             headline=headline(self.study.records["overall"]),
-            counts=[(each, counts[each]) for each in Verdict],
+            counts=[(verdict, counts[verdict]) for verdict in Verdict],
             judged=self.study.judged,
             run=what_was_run(self.study),
             run_links=links,

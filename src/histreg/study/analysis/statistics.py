@@ -169,22 +169,24 @@ def best_settings(
         have none.
     """
     groups: dict[Hashable, list[TableSetting]] = {}
-    for each in settings:
-        place = rivals(each)
-        groups.setdefault(each.run if place is None else place, []).append(each)
+    for setting in settings:
+        place = rivals(setting)
+        groups.setdefault(setting.run if place is None else place, []).append(setting)
     best = []
     for group in groups.values():
         if len(group) == 1:
             best += group
             continue
-        most = max(_n_seeds(each, metric) for each in group)
+        most = max(_n_seeds(setting, metric) for setting in group)
         complete = [
-            each
-            for each in group
-            if not each.n_diverged and most and _n_seeds(each, metric) == most
+            setting
+            for setting in group
+            if not setting.n_diverged and most and _n_seeds(setting, metric) == most
         ]
         if complete:
-            best.append(min(complete, key=lambda each: each.estimates[metric].mean))
+            best.append(
+                min(complete, key=lambda setting: setting.estimates[metric].mean)
+            )
     return best
 
 
@@ -198,9 +200,9 @@ def best_on_validation(
     """
     on_validation = settings_of(records, part="validation")
     return {
-        replace(each.run, part="test"): each
-        for each in best_settings(on_validation, "validation MAE", rivals)
-        if "validation MAE" in each.estimates
+        replace(setting.run, part="test"): setting
+        for setting in best_settings(on_validation, "validation MAE", rivals)
+        if "validation MAE" in setting.estimates
     }
 
 
@@ -211,9 +213,9 @@ def validated_settings(
     """Return settings on test rows; of rivals, only the best on validation rows."""
     chosen = best_on_validation(records, rivals)
     return [
-        each
-        for each in settings_of(records)
-        if rivals(each) is None or each.run in chosen
+        setting
+        for setting in settings_of(records)
+        if rivals(setting) is None or setting.run in chosen
     ]
 
 

@@ -121,8 +121,10 @@ def parts_of(title: str, replay: Replay, target: str = "arrival") -> Parts:
     n_unknown = math.ceil(math.log(KNOWN) / math.log(GAMMA))
     places = [
         # From the first action on: the state after a reset is not the result of one.
-        np.arange(each.start + 1, each.stop - (0 if each.is_over else n_unknown))
-        for each in replay.episodes
+        np.arange(
+            episode.start + 1, episode.stop - (0 if episode.is_over else n_unknown)
+        )
+        for episode in replay.episodes
     ]
     n = len(places)
     n_test = n - int(SHARE * n)

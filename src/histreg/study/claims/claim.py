@@ -78,7 +78,9 @@ def verdict_of(findings: Iterable[Finding]) -> Verdict:
     by_dataset = _by_dataset(findings)
     if any(Verdict.REFUTED in verdicts for verdicts in by_dataset.values()):
         return Verdict.REFUTED
-    complete = [each for each in by_dataset.values() if Verdict.NOT_RUN not in each]
+    complete = [
+        verdicts for verdicts in by_dataset.values() if Verdict.NOT_RUN not in verdicts
+    ]
     counted = set().union(*complete)
     if Verdict.NOT_RUN in by_dataset.get("", ()):
         counted.discard(Verdict.CONFIRMED)  # further parts may be run later
@@ -98,6 +100,6 @@ def decided_on(findings: Iterable[Finding]) -> tuple[str, ...]:
 
 def _by_dataset(findings: Iterable[Finding]) -> dict[str, set[Verdict]]:
     verdicts: dict[str, set[Verdict]] = {}
-    for each in findings:
-        verdicts.setdefault(each.dataset, set()).add(each.verdict)
+    for finding in findings:
+        verdicts.setdefault(finding.dataset, set()).add(finding.verdict)
     return verdicts

@@ -47,7 +47,7 @@ class Evidence:
 
         A part of a data set, such as song-7000, also has the name of the whole.
         """
-        return tuple(each for each in self.datasets if each.split("-")[0] in names)
+        return tuple(name for name in self.datasets if name.split("-")[0] in names)
 
     @cached_property
     def _settings(self) -> dict[TabularRun, Setting[TabularRun]]:
@@ -79,7 +79,7 @@ class Evidence:
     def measurement(self, what: str, name: str) -> Record | None:
         """Return the record of a measurement on a data set; None if there is none."""
         wanted = Measurement(what, name)
-        return next((each for each in self.records if each.run == wanted), None)
+        return next((record for record in self.records if record.run == wanted), None)
 
     @property
     def tabular(self) -> tuple[str, ...]:
@@ -140,28 +140,31 @@ class Evidence:
         """
         if not self._has_whole_grid(name, method):
             return {}
-        for each in self._validated:
-            if (each.dataset, each.method.name) == (name, method):
-                return each.values(metric)
+        for setting in self._validated:
+            if (setting.dataset, setting.method.name) == (name, method):
+                return setting.values(metric)
         return {}
 
     def _has_whole_grid(self, name: str, method: str) -> bool:
         changes = {} if self.epochs is None else {"epochs": self.epochs}
         return all(
-            TabularRun.of(name, each, seed, part="validation", **changes) in self._runs
-            for each in GRIDS
-            if each.name == method
+            TabularRun.of(name, variant, seed, part="validation", **changes)
+            in self._runs
+            for variant in GRIDS
+            if variant.name == method
             for seed in SEEDS
         )
 
     @cached_property
     def _runs(self) -> set[Run]:
-        return {each.run for each in self.records}
+        return {record.run for record in self.records}
 
     @cached_property
     def _validated(self) -> list[Setting[TabularRun]]:
         usual = [record for record in self.records if self._is_usual(record)]
-        return [each for each in validated_settings(usual) if each.method.is_tuned]
+        return [
+            setting for setting in validated_settings(usual) if setting.method.is_tuned
+        ]
 
     def _is_usual(self, record: Record) -> bool:
         run = record.run

@@ -49,10 +49,12 @@ class _Sines:
         for run in experiment("sines").runs:
             groups.setdefault(_task(run), []).append(records_by_run.get(run))
         complete = [group for group in groups.values() if None not in group]
-        records = [each for group in complete for each in group if each is not None]
+        records = [
+            record for group in complete for record in group if record is not None
+        ]
         self._best = {
-            (each.method, each.alpha, each.beta, each.value_range): each
-            for each in best_rates(records)
+            (curve.method, curve.alpha, curve.beta, curve.value_range): curve
+            for curve in best_rates(records)
         }
 
     def best(self, loss: Loss, alpha: float, beta: float) -> BestRate | None:

@@ -86,7 +86,9 @@ STATEMENTS = {
 
 def _outcome(evidence: Evidence, what: str) -> Outcome | None:
     run = Measurement(what)
-    return next((each.outcome for each in evidence.records if each.run == run), None)
+    return next(
+        (record.outcome for record in evidence.records if record.run == run), None
+    )
 
 
 def _theorems(evidence: Evidence) -> list[Finding]:

@@ -32,7 +32,7 @@ def _over_games(
         begun = [pair for name in games if (pair := evidence.value_pair(name))]
         if not begun:
             return [not_run(full_part)]
-        pairs = [each for each in begun if each.errors(metric).keys() >= {*VALUE_SEEDS}]
+        pairs = [pair for pair in begun if pair.errors(metric).keys() >= {*VALUE_SEEDS}]
         if len(pairs) < len(games):
             n_seeds = len(VALUE_SEEDS)
             why = f"{len(pairs)} of {len(games)} games have {n_seeds} seeds finite"

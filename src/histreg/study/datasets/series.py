@@ -32,7 +32,7 @@ class Series(TableSource):
             Number of rows before the part, the inputs of its first forecast.
         """
         parts = list(MONTHS)
-        months_before = sum(MONTHS[each] for each in parts[: parts.index(part)])
+        months_before = sum(MONTHS[earlier] for earlier in parts[: parts.index(part)])
         start = months_before * self.rows_a_month
         stop = start + MONTHS[part] * self.rows_a_month
         return slice(max(0, start - n_before), stop)

@@ -434,8 +434,8 @@ def _held_back() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         for number, handler in before.items():
             signal.signal(number, handler)
-        for each in dict.fromkeys(came):
-            signal.raise_signal(each)
+        for signum in dict.fromkeys(came):
+            signal.raise_signal(signum)
 
 
 def _become_worker(event: Any, parent: int) -> None:

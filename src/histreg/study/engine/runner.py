@@ -329,9 +329,9 @@ class _Shift:
             if self.losses[stack] <= LOSSES_ALLOWED:
                 self.suspects.append(stack)
                 return
-            for each in stack:
-                self.store.fail(each, error)
-            done = Done(failed=tuple(each.key for each in stack))
+            for run in stack:
+                self.store.fail(run, error)
+            done = Done(failed=tuple(run.key for run in stack))
         self.situation.done_s += expected_s(stack)
         self.failed |= set(done.failed)
         self.finished |= set(done.finished)

@@ -239,10 +239,12 @@ class ForecastTraining(NetworkTraining):
             for name, score in scores.items():
                 total = score.double().sum(dim=0)  # (n_steps,)
                 sums[name] = sums[name] + total if name in sums else total
-        by_step = {name: each / len(rows) for name, each in sums.items()}
-        metrics = {f"test {name}": each.mean().item() for name, each in by_step.items()}
+        by_step = {name: total / len(rows) for name, total in sums.items()}
+        metrics = {
+            f"test {name}": errors.mean().item() for name, errors in by_step.items()
+        }
         curves: dict[str, Any] = {
-            f"{name} by step": _shown(each) for name, each in by_step.items()
+            f"{name} by step": _shown(errors) for name, errors in by_step.items()
         }
         if run.seed == SHOWN_SEED:
             curves["forecasts"] = [self._window(rows, i) for i in _some(len(rows))]
@@ -263,8 +265,8 @@ class ForecastTraining(NetworkTraining):
         if spread is not None:
             quantiles = spread.quantiles(QUANTILES)[:, 0] + last  # (levels, n_steps)
             window["quantiles"] = {
-                f"{level:g}": _shown(each)
-                for level, each in zip(QUANTILES, quantiles, strict=True)
+                f"{level:g}": _shown(quantile)
+                for level, quantile in zip(QUANTILES, quantiles, strict=True)
             }
         return window
 

@@ -58,8 +58,8 @@ def windows_of(
     x, y = torch.tensor(table.X), torch.tensor(table.y)
     known = series.rows("train")
     x, y = (
-        (each - each[known].mean(dim=0)) / each[known].std(dim=0, correction=0)
-        for each in (x, y)
+        (values - values[known].mean(dim=0)) / values[known].std(dim=0, correction=0)
+        for values in (x, y)
     )
     return {
         part: Windows(

@@ -58,7 +58,7 @@ class Prediction:
         return cls(
             model.predict(X),
             model.predict(X, "median"),
-            {each: model.predict_interval(X, each) for each in COVERAGES},
+            {coverage: model.predict_interval(X, coverage) for coverage in COVERAGES},
             lambda y: distribution.crps(torch.tensor(y)).mean().item(),
             distribution.quantiles(LEVELS.tolist()).T.numpy(),
         )
@@ -150,7 +150,10 @@ def residual_crps(error: Floats, residuals: Floats) -> float:
 
 def _intervals(at: Callable[[float], Floats]) -> dict[float, Interval]:
     """Return central intervals from quantiles."""
-    return {each: (at((1 - each) / 2), at((1 + each) / 2)) for each in COVERAGES}
+    return {
+        coverage: (at((1 - coverage) / 2), at((1 + coverage) / 2))
+        for coverage in COVERAGES
+    }
 
 
 def _at_level(quantiles: Floats, level: float) -> Floats:

@@ -53,6 +53,6 @@ def jumpiness(record: Record) -> float:
 
     It is a root mean square; unlike `unsteadiness` it ignores slow trends.
     """
-    logs = [math.log10(each) for each in steepness(record)]
+    logs = [math.log10(value) for value in steepness(record)]
     changes = [(b - a) ** 2 for a, b in pairwise(logs)]
     return math.sqrt(fmean(changes)) if changes else 0.0

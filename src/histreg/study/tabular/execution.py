@@ -201,8 +201,8 @@ def _linear(
 ) -> dict[str, float]:
     coefficients = method.fit(rows.x, rows.y)
     metrics = {}
-    for name, each in {"train": rows, part: others}.items():
-        error: Tensor = method.predict(each.x, coefficients) - each.y
+    for name, examples in {"train": rows, part: others}.items():
+        error: Tensor = method.predict(examples.x, coefficients) - examples.y
         metrics[f"{name} MAE"] = error.abs().mean().item()
         metrics[f"{name} RMSE"] = error.square().mean().sqrt().item()
     return metrics
@@ -211,7 +211,7 @@ def _linear(
 def _rounded(curves: Any) -> Any:
     """Return curves rounded to five digits: they are for plots, and many."""
     if isinstance(curves, dict):
-        return {name: _rounded(each) for name, each in curves.items()}
+        return {name: _rounded(curve) for name, curve in curves.items()}
     if isinstance(curves, list):
-        return [_rounded(each) for each in curves]
+        return [_rounded(value) for value in curves]
     return float(f"{curves:.5g}")

@@ -125,9 +125,9 @@ class TabularRun(Run):
         """
         usual = TabularRun.of(self.dataset, self.method, self.seed)
         changes = {
-            each.name: getattr(self, each.name)
-            for each in fields(self)
-            if getattr(self, each.name) != getattr(usual, each.name)
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if getattr(self, field.name) != getattr(usual, field.name)
         }
         return TabularRun.of(dataset, self.method, self.seed, **changes)
 

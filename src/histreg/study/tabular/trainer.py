@@ -201,7 +201,8 @@ class _StackTraining:
         self.seed = seed
         self.rows = Examples(rows.x.to(dtype), rows.y)
         self.others = {
-            name: Examples(each.x.to(dtype), each.y) for name, each in others.items()
+            name: Examples(examples.x.to(dtype), examples.y)
+            for name, examples in others.items()
         }
         targets = Targets(
             rows.y, *value_range, seed=seed, dtype=dtype, epochs=training.epochs
@@ -306,7 +307,9 @@ class _StackTraining:
     def _see_divergence(self, epoch: int) -> None:
         # A weight that is NaN makes the outputs of all rows NaN.
         outputs = self.network.forward(self.rows.x[: self.training.batch_size])
-        finite = [bool(each.isfinite().all()) for group in outputs for each in group]
+        finite = [
+            bool(output.isfinite().all()) for group in outputs for output in group
+        ]
         for fit, is_finite in zip(self.fits, finite, strict=True):
             if not is_finite and fit.diverged_at is None:
                 fit.diverged_at = epoch
@@ -350,8 +353,8 @@ class _StackTraining:
         for batch in batches(n, self.training.batch_size):
             outputs = self.network.forward(self.rows.x[batch])
             pairs = zip(self.criteria, outputs, strict=True)
-            each = torch.cat([criterion.loss(out, batch) for criterion, out in pairs])
-            totals += each.double() * outputs[0].shape[1]
+            losses = torch.cat([criterion.loss(out, batch) for criterion, out in pairs])
+            totals += losses.double() * outputs[0].shape[1]
         return totals / n
 
     def _errors(self, rows: Examples) -> Tensor:  # (M, n), float64
@@ -366,7 +369,9 @@ class _StackTraining:
         return torch.cat(parts, dim=1) - rows.y
 
     def _state_of(self, i: int, epoch: int) -> SavedState:
-        tensors = {name: each.vector_of(i) for name, each in self._vectors().items()}
+        tensors = {
+            name: network.vector_of(i) for name, network in self._vectors().items()
+        }
         tensors["n_steps"] = self.moments["step"]
         fit = self.fits[i]
         so_far = {

@@ -59,7 +59,7 @@ def target_sanity() -> Numbers:
         )
         flat = targets.gaussian(y, bins, sigma=1e7 * (bins.high - bins.low))
         worst.see("T1 wide HL-Gauss from 1 / k", flat - 1 / k)
-        p, mirrored = (TARGETS["HL-Gauss"](each, bins) for each in (y, 1.0 - y))
+        p, mirrored = (TARGETS["HL-Gauss"](values, bins) for values in (y, 1.0 - y))
         worst.see("T1 mirrored HL-Gauss from reversed", mirrored - p.flip(-1))
     return worst.numbers
 
