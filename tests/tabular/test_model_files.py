@@ -252,7 +252,7 @@ def described_as(**changes):
         (described_as(format="other"), "does not describe a histreg model"),
         (described_as(version=99), "must be of version 2.*got version 99"),
         (described_as(weights="../../etc/passwd"), "is damaged: its checksum"),
-        (lambda folder: (folder / "model.json").write_text("[]"), "must describe"),
+        (lambda folder: (folder / "model.json").write_text("[]"), "does not describe"),
         (lambda folder: (folder / "model.json").unlink(), "must be a folder with a"),
     ],
 )
