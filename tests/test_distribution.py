@@ -299,7 +299,7 @@ def test_batches_are_joined_to_the_bit(parameter, generator):
     assert joined.batch_shape == (5,) and joined.bins == d.bins
     assert torch.equal(joined.probs, d.probs) and torch.equal(joined.logits, d.logits)
     assert torch.equal(joined.mean, d.mean)
-    with pytest.raises(ValueError, match="at least one, got none"):
+    with pytest.raises(ValueError, match="at least one histogram, got none"):
         Histogram.concatenated([])
     other = Histogram(Bins.uniform(0, 2, 4), logits=logits)
     with pytest.raises(ValueError, match="must share their bins"):
@@ -640,7 +640,7 @@ def test_half_precision_is_evaluated_in_float32():
         ),
         (
             lambda b: Histogram(b, logits=torch.zeros(2)).prob(2, 1),
-            "upper, got it 1 above",
+            "upper, got it 1 larger",
         ),
         (lambda b: Histogram.mixture([]), "at least one"),
         (

@@ -10,13 +10,13 @@ from threading import Barrier
 
 import pytest
 
-from histreg._files import TEMPORARY, locked, whole, whole_folder
+from histreg._files import TEMPORARY, atomic_folder, atomic_write, locked
 from histreg.errors import WriteError
 
 
 def test_a_block_that_ends_well_leaves_its_file(tmp_path):
     path = tmp_path / "a.csv"
-    with whole(path) as partial:
+    with atomic_write(path) as partial:
         assert partial.suffix == ".csv" and partial != path
         partial.write_text("all of it")
         assert not path.exists()
@@ -27,7 +27,7 @@ def test_a_block_that_ends_well_leaves_its_file(tmp_path):
 def test_a_block_that_fails_leaves_the_old_file_alone(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("old")
-    with pytest.raises(KeyboardInterrupt), whole(path) as partial:
+    with pytest.raises(KeyboardInterrupt), atomic_write(path) as partial:
         partial.write_text("half of")
         raise KeyboardInterrupt
     assert path.read_text() == "old" and list(tmp_path.iterdir()) == [path]
@@ -36,12 +36,12 @@ def test_a_block_that_fails_leaves_the_old_file_alone(tmp_path):
 def test_a_missing_folder_is_told_in_one_sentence(tmp_path):
     with (
         pytest.raises(ValueError, match="there is no folder"),
-        whole(tmp_path / "no" / "a.csv"),
+        atomic_write(tmp_path / "no" / "a.csv"),
     ):
         pass
 
 
-def nobody(_):
+def never(_):
     return False
 
 
@@ -50,7 +50,7 @@ def test_a_new_or_empty_folder_is_written(tmp_path, is_there):
     path = tmp_path / "site"
     if is_there:
         path.mkdir()
-    with whole_folder(path, is_ours=nobody) as partial:
+    with atomic_folder(path, may_replace=never) as partial:
         (partial / "a").write_text("all of it")
         assert not (path / "a").exists()
     assert (path / "a").read_text() == "all of it"
@@ -61,7 +61,9 @@ def test_a_folder_of_ours_is_replaced_as_a_whole(tmp_path):
     path = tmp_path / "site"
     path.mkdir()
     (path / "old").touch()
-    with whole_folder(path, is_ours=lambda each: (each / "old").exists()) as partial:
+    with atomic_folder(
+        path, may_replace=lambda each: (each / "old").exists()
+    ) as partial:
         (partial / "new").touch()
     assert [each.name for each in path.iterdir()] == ["new"]
     assert list(tmp_path.iterdir()) == [path]
@@ -70,8 +72,10 @@ def test_a_folder_of_ours_is_replaced_as_a_whole(tmp_path):
 def test_a_folder_of_others_is_refused_before_the_block(tmp_path):
     (tmp_path / "thesis").touch()
     with (
-        pytest.raises(ValueError, match="has files that are not of this command"),
-        whole_folder(tmp_path, is_ours=nobody),
+        pytest.raises(
+            ValueError, match="contains files that this command did not write"
+        ),
+        atomic_folder(tmp_path, may_replace=never),
     ):
         raise AssertionError
     assert [each.name for each in tmp_path.iterdir()] == ["thesis"]
@@ -83,7 +87,7 @@ def test_a_block_that_fails_leaves_the_old_folder_alone(tmp_path):
     (path / "old").touch()
     with (
         pytest.raises(KeyboardInterrupt),
-        whole_folder(path, is_ours=lambda _: True) as partial,
+        atomic_folder(path, may_replace=lambda _: True) as partial,
     ):
         (partial / "new").touch()
         raise KeyboardInterrupt
@@ -98,7 +102,7 @@ def test_what_cannot_become_a_folder_is_told(tmp_path, name, sentence):
     (tmp_path / "file").touch()
     with (
         pytest.raises(ValueError, match=sentence),
-        whole_folder(tmp_path / name, is_ours=nobody),
+        atomic_folder(tmp_path / name, may_replace=never),
     ):
         raise AssertionError
 
@@ -107,14 +111,14 @@ def test_what_cannot_become_a_folder_is_told(tmp_path, name, sentence):
 def test_a_file_that_cannot_be_written_is_told_in_one_sentence(tmp_path, code):
     with (
         pytest.raises(WriteError, match=r"a\.csv cannot be written: ") as told,
-        whole(tmp_path / "a.csv"),
+        atomic_write(tmp_path / "a.csv"),
     ):
         raise OSError(code, os.strerror(code))
     assert told.value.errno == code
 
 
 def test_other_errors_of_a_block_stay_what_they_are(tmp_path):
-    with pytest.raises(ConnectionError), whole(tmp_path / "a.csv"):
+    with pytest.raises(ConnectionError), atomic_write(tmp_path / "a.csv"):
         raise ConnectionRefusedError(errno.ECONNREFUSED, "refused")
 
 
@@ -126,25 +130,25 @@ def killed(code: str, path) -> None:
 
 
 KILLED_IN_FILE = """
-from histreg._files import whole
-with whole(Path(sys.argv[1])) as partial:
+from histreg._files import atomic_write
+with atomic_write(Path(sys.argv[1])) as partial:
     partial.write_text("half of")
     os.kill(os.getpid(), signal.SIGKILL)
 """
 KILLED_IN_FOLDER = """
-from histreg._files import whole_folder
-with whole_folder(Path(sys.argv[1]), is_ours=lambda _: True) as partial:
+from histreg._files import atomic_folder
+with atomic_folder(Path(sys.argv[1]), may_replace=lambda _: True) as partial:
     (partial / "new").touch()
     os.kill(os.getpid(), signal.SIGKILL)
 """
 KILLED_BETWEEN_RENAMES = """
-from histreg._files import whole_folder
+from histreg._files import atomic_folder
 rename = Path.rename
 def last_rename(self, target):
     rename(self, target)
     os.kill(os.getpid(), signal.SIGKILL)
 Path.rename = last_rename
-with whole_folder(Path(sys.argv[1]), is_ours=lambda _: True) as partial:
+with atomic_folder(Path(sys.argv[1]), may_replace=lambda _: True) as partial:
     (partial / "new").touch()
 """
 
@@ -153,7 +157,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next_writer(tmp_path):
     killed(KILLED_IN_FILE, tmp_path / "a.csv")
     (left,) = tmp_path.iterdir()
     assert TEMPORARY.fullmatch(left.name) and left.read_text() == "half of"
-    with whole(tmp_path / "b.csv") as partial:
+    with atomic_write(tmp_path / "b.csv") as partial:
         partial.write_text("all of it")
     assert [path.name for path in tmp_path.iterdir()] == ["b.csv"]
 
@@ -164,7 +168,7 @@ def test_a_folder_that_a_killed_process_left_is_removed_too(tmp_path):
     (path / "old").touch()
     killed(KILLED_IN_FOLDER, path)
     assert len(list(tmp_path.iterdir())) == 2
-    with whole(tmp_path / "b.csv") as partial:
+    with atomic_write(tmp_path / "b.csv") as partial:
         partial.write_text("all of it")
     assert sorted(each.name for each in tmp_path.iterdir()) == ["b.csv", "site"]
     assert (path / "old").exists()
@@ -177,7 +181,7 @@ def test_a_kill_between_the_renames_does_not_lose_the_old_folder(tmp_path):
     killed(KILLED_BETWEEN_RENAMES, path)
     assert not path.exists()
     seen = []
-    with whole_folder(path, is_ours=lambda each: not seen.append(each)) as partial:
+    with atomic_folder(path, may_replace=lambda each: not seen.append(each)) as partial:
         assert [each.name for each in path.iterdir()] == ["old"]
         (partial / "newer").touch()
     assert seen == [path]  # it was there, and asked about
@@ -191,7 +195,7 @@ def test_a_rename_that_fails_does_not_lose_the_old_folder(tmp_path):
     (path / "old").touch()
     with (
         pytest.raises(FileNotFoundError),
-        whole_folder(path, is_ours=lambda _: True) as partial,
+        atomic_folder(path, may_replace=lambda _: True) as partial,
     ):
         partial.rmdir()  # nothing is left to take the place
     assert [each.name for each in path.iterdir()] == ["old"]
@@ -201,7 +205,7 @@ def test_a_rename_that_fails_does_not_lose_the_old_folder(tmp_path):
 def test_what_may_still_be_written_is_left_alone(tmp_path):
     """By this process, by one of another machine, or by another program."""
     path = tmp_path / "a.csv"
-    with whole(path) as partial:
+    with atomic_write(path) as partial:
         partial.write_text("half of")
         mine = partial.name
         dead = subprocess.Popen([sys.executable, "-c", ""])
@@ -213,7 +217,7 @@ def test_what_may_still_be_written_is_left_alone(tmp_path):
         others = [elsewhere, f".{dead.pid}.partial.a.csv", ".partial.a.csv", ".a"]
         for name in others:
             (tmp_path / name).touch()
-        with whole(tmp_path / "b.csv") as other:
+        with atomic_write(tmp_path / "b.csv") as other:
             other.touch()
         assert sorted(each.name for each in tmp_path.iterdir()) == sorted(
             [mine, "b.csv", *others]
@@ -227,7 +231,7 @@ def test_threads_that_write_one_file_do_not_meet(tmp_path):
 
     def write(letter: str) -> None:
         for _ in range(20):
-            with whole(path) as partial:
+            with atomic_write(path) as partial:
                 partial.write_text(letter * 1000)
                 together.wait(timeout=60)
 
@@ -243,7 +247,7 @@ def test_threads_that_replace_one_folder_do_not_meet(tmp_path):
 
     def write(letter: str) -> None:
         for _ in range(10):
-            with whole_folder(path, is_ours=lambda _: True) as partial:
+            with atomic_folder(path, may_replace=lambda _: True) as partial:
                 (partial / letter).touch()
                 together.wait(timeout=60)
 

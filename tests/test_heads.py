@@ -182,7 +182,7 @@ def test_a_wrong_number_of_bins_is_refused_when_loading():
         (lambda b: HistogramHead(0, b), "in_features must be a whole number of at"),
         (lambda b: HistogramHead(b, 8), "in_features must be a whole number of at"),
         (lambda b: HistogramHead(4, b, n_targets=0), "n_targets must be a whole"),
-        (lambda b: HistogramHead(4, [b, b], n_targets=2), "n_targets goes with one"),
+        (lambda b: HistogramHead(4, [b, b], n_targets=2), "requires a single Bins"),
         (lambda b: HistogramHead(4, [b, BINS["two"]]), r"n_bins, got \[2, 16\]"),
         (
             lambda b: HistogramHead(4, BINS["uneven"], bias=False, zero_init=True),

@@ -833,7 +833,7 @@ def test_a_network_learns_the_line_it_is_shown(generator):
             lambda b: HistogramLoss(b)(
                 torch.zeros(2, 12), torch.zeros(2), torch.zeros(2)
             ),
-            "weight must be finite, not negative and not zero throughout",
+            "weight must be finite, non-negative and not all zero",
         ),
         (
             lambda b: HistogramLoss(b)(

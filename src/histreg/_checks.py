@@ -117,6 +117,6 @@ def check_weight(name: str, weight: Tensor) -> None:
         smallest, largest = (extreme.item() for extreme in weight.detach().aminmax())
         if not 0 <= smallest <= largest < math.inf or largest == 0:
             raise InputError(
-                f"{name} must be finite, not negative and not zero throughout, "
+                f"{name} must be finite, non-negative and not all zero, "
                 f"got values from {smallest:g} to {largest:g}"
             )

@@ -1,7 +1,8 @@
-"""Files and folders that are whole or absent, whatever happens.
+"""Atomic writes: files and folders appear complete or not at all.
 
-While something is written, it is named ``.<machine>-<process>-<token>.partial.<name>``,
-so that the next writer can tell what a killed process left behind, and remove it.
+A file or folder is written under the name
+``.<machine>-<process>-<token>.partial.<name>`` and then renamed. The next writer
+recognises and removes what a killed process left behind.
 """
 
 from __future__ import annotations
@@ -37,20 +38,20 @@ CANNOT_WRITE = {
     errno.EPERM,
     errno.EROFS,
 }
-"""What an operating system answers when a file may not be, or no longer is, written."""
+"""Errors of the operating system that mean that a file cannot be written."""
 TEMPORARY = re.compile(
     r"\.(?P<machine>[0-9a-f]{8})-(?P<process>[0-9]{1,9})-[0-9a-f]{8}"
     r"\.(?P<role>partial|replaced)\.(?P<name>.+)",
     re.DOTALL,
 )
-"""Names of files and folders that are written, or that are about to be removed."""
+"""Names of files and folders being written, or about to be removed."""
 
 
 @contextmanager
-def whole(path: Path) -> Iterator[Path]:
-    """Yield a path to write to; it takes its place when the block ends well.
+def atomic_write(path: Path) -> Iterator[Path]:
+    """Yield a temporary path that replaces ``path`` when the block succeeds.
 
-    It ends in the same name, so that what goes by the suffix still does.
+    It has the same suffix, for writers that choose the format by it.
     """
     if not path.parent.is_dir():
         raise InputError(f"{path} cannot be written: there is no folder {path.parent}")
@@ -72,13 +73,13 @@ def whole(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def whole_folder(path: Path, *, is_ours: Callable[[Path], bool]) -> Iterator[Path]:
-    """Yield a new folder to write to; it takes the place when the block ends well.
+def atomic_folder(path: Path, *, may_replace: Callable[[Path], bool]) -> Iterator[Path]:
+    """Yield a temporary folder that replaces ``path`` when the block succeeds.
 
-    What is there already is replaced if it is an empty folder, or one of which
-    `is_ours` says that it may be; else it is refused before anything is done. A process
-    that is killed while it replaces a folder may leave it under a temporary name; the
-    next write into the parent folder puts it back.
+    An existing folder is replaced only if it is empty or ``may_replace`` returns True;
+    otherwise an InputError is raised before anything is written. A process that is
+    killed while it replaces a folder may leave the old one under a temporary name; the
+    next write into the parent folder restores it.
     """
     path = path.absolute()
     if not path.parent.is_dir():
@@ -86,8 +87,11 @@ def whole_folder(path: Path, *, is_ours: Callable[[Path], bool]) -> Iterator[Pat
     remove_abandoned(path.parent)
     if path.exists() and not path.is_dir():
         raise InputError(f"{path} must be a folder, got a file")
-    if path.exists() and any(path.iterdir()) and not is_ours(path):
-        raise InputError(f"{path} has files that are not of this command; name another")
+    if path.exists() and any(path.iterdir()) and not may_replace(path):
+        raise InputError(
+            f"{path} contains files that this command did not write; "
+            "choose another folder"
+        )
     partial, replaced = _temporary(path, "partial"), _temporary(path, "replaced")
     partial.mkdir()
     try:
@@ -105,40 +109,42 @@ def whole_folder(path: Path, *, is_ours: Callable[[Path], bool]) -> Iterator[Pat
 
 @contextmanager
 def locked(folder: Path, *, shared: bool = False) -> Iterator[None]:
-    """Hold a lock on a folder against other threads and processes, which wait.
+    """Hold a lock on a folder; other threads and processes wait for it.
 
-    Only callers of this function respect the lock. It is given up by a process that is
-    killed. File systems that cannot lock a folder go without.
+    Only callers of this function respect the lock. It is released when its process is
+    killed. On file systems that cannot lock a folder, there is no lock.
 
     Parameters
     ----------
     folder : Path
     shared : bool
-        Whether others may hold it too, if theirs is shared.
+        Whether others may hold a shared lock at the same time.
     """
     descriptor = _lock(folder, shared=shared)
     try:
         yield
     finally:
         if descriptor is not None:
-            # Closing is not enough: a process that was forked meanwhile has a copy.
+            # Closing is not enough: a process forked in the meantime has a copy.
             fcntl.flock(descriptor, fcntl.LOCK_UN)
             os.close(descriptor)
 
 
 def remove_abandoned(folder: Path) -> None:
-    """Remove what killed processes of this machine left unfinished in a folder.
+    """Remove the temporary files that killed processes of this machine left behind.
 
-    A folder that was being replaced is put back if nothing took its place.
+    A folder that was being replaced is restored if nothing took its place.
     """
     try:
         with os.scandir(folder) as entries:
             names = [entry.name for entry in entries if entry.name.startswith(".")]
-    except OSError:  # one that may be written to but not listed
+    except OSError:  # a folder that can be written to but not listed
         return
     for name in names:
         match = TEMPORARY.fullmatch(name)
-        if match is None or match["machine"] != _machine() or _lives(match["process"]):
+        if match is None or match["machine"] != _machine_id():
+            continue
+        if _is_running(match["process"]):
             continue
         abandoned = folder / name
         if match["role"] == "replaced":
@@ -151,12 +157,12 @@ def remove_abandoned(folder: Path) -> None:
 
 
 def _lock(folder: Path, *, shared: bool) -> int | None:
-    """Return what holds a lock, once there is one; None where there cannot be."""
+    """Wait for a lock and return its file descriptor; None where locks do not work."""
     if fcntl is None:
         return None
     try:
         descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:  # a folder that may be written to but not listed
+    except OSError:  # a folder that can be written to but not listed
         return None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
@@ -167,23 +173,23 @@ def _lock(folder: Path, *, shared: bool) -> int | None:
 
 
 def _remove_replaced(replaced: Path, path: Path) -> None:
-    """Remove a folder that was replaced, or put it back if it was not."""
+    """Remove a folder that was replaced; restore it if nothing took its place."""
     if path.exists():
         shutil.rmtree(replaced, ignore_errors=True)
     else:
-        with suppress(OSError):  # there is none, or another process put it back
+        with suppress(OSError):  # it is absent, or another process restored it
             replaced.rename(path)
 
 
 def _temporary(path: Path, role: str) -> Path:
-    """Return a name beside a path that nobody else uses."""
-    writer = f"{_machine()}-{os.getpid()}-{secrets.token_hex(4)}"
+    """Return an unused name in the folder of a path."""
+    writer = f"{_machine_id()}-{os.getpid()}-{secrets.token_hex(4)}"
     return path.with_name(f".{writer}.{role}.{path.name}")
 
 
 @functools.cache
-def _machine() -> str:
-    """Return what tells apart machines, and containers that number processes anew."""
+def _machine_id() -> str:
+    """Return an identifier of this machine, or of this container's process ids."""
     try:
         namespace = os.readlink("/proc/self/ns/pid")  # noqa: PTH115
     except OSError:
@@ -192,14 +198,14 @@ def _machine() -> str:
     return hashlib.sha256(facts.encode()).hexdigest()[:8]
 
 
-def _lives(process: str) -> bool:
-    """Whether there is a process of this number, which may be another by now."""
+def _is_running(process: str) -> bool:
+    """Whether a process with this id exists; the id may have been reused."""
     if os.name == "nt":
-        return True  # where the question itself would end the process
+        return True  # os.kill would end the process there
     try:
         os.kill(int(process), 0)
     except ProcessLookupError:
         return False
     except OSError:
-        return True  # of another user
+        return True  # a process of another user
     return True

@@ -1,4 +1,4 @@
-"""Names: the strings that arguments take, and what the file of a model is called.
+"""Names: the allowed strings of arguments, and the name of a model's file.
 
 The module imports nothing, so that the command line shows and checks them without
 loading PyTorch.

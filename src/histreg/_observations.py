@@ -1,4 +1,4 @@
-"""Observations: y beside a prediction, in any form that a metric takes."""
+"""Observations: conversion and checks of the y that a metric takes."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from histreg.distribution import Histogram
 
 
 def as_tensor(y: ArrayLike | Tensor) -> Tensor:
-    """Return y as it is: its float type tells what an end of the bins rounds to."""
+    """Return y as a tensor of its own dtype, to which ends of the bins are rounded."""
     return y if isinstance(y, Tensor) else torch.from_numpy(np.array(y))
 
 
 def observed(distribution: Histogram, y: ArrayLike | Tensor) -> Tensor:
+    """Return y as a tensor of the distribution's batch shape."""
     if not isinstance(distribution, Histogram):
         raise TypeError(
-            "distribution must be a Histogram (of several targets, score each), "
+            "distribution must be a Histogram (score several targets one by one), "
             f"got {type(distribution).__name__}"
         )
     y = as_tensor(y)
@@ -29,7 +30,7 @@ def observed(distribution: Histogram, y: ArrayLike | Tensor) -> Tensor:
 
 
 def same_shape(**named: ArrayLike | Tensor) -> list[Tensor]:
-    """Return all in float64, refusing different shapes."""
+    """Return all values in float64; different shapes raise an InputError."""
     values = {name: as_float64(value) for name, value in named.items()}
     (first, reference), *others = values.items()
     for name, value in others:

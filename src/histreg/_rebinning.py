@@ -1,4 +1,4 @@
-"""Rebinning: a readout for other bins that predicts what it predicted before."""
+"""Rebinning: move a linear readout to other bins and keep its predictions."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from histreg._tensors import float64_on
 from histreg.bins import Bins
 from histreg.distribution import Histogram
 
-BEYOND = 0.005  # of the mass, beyond an old end when bins are exchanged
-MOST_MOVED = 0.25  # what that may add to a mean, in widths of the bins with mass
-BEYOND_UNSEEN = 0.01  # of the end bin's density, where the mass is not known
+MASS_BEYOND = 0.005  # placed beyond each old end when features are given
+MAX_MEAN_SHIFT = 0.25  # by that mass, in widths of the bins with mass
+DENSITY_BEYOND = 0.01  # relative to the end bin's density, without features
 FITTING_STEPS = 30
 
 
 def rebin_readout(
     weight: Tensor, bias: Tensor, old: Bins, new: Bins, features: Tensor | None = None
 ) -> None:
-    """Let a linear layer, in place, give logits over other bins: as many, as dense.
+    """Change a linear layer in place so that its logits are over other bins.
 
-    See `HistogramHead.rebin`.
+    The number of bins stays. See `HistogramHead.rebin`.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def rebin_readout(
         for end, first in zip(ends, (-1, 0), strict=True):
             if end.any():
                 widening = new.widths[end] / new.widths[end][first]
-                factor = BEYOND_UNSEEN / widening.clamp(min=1) ** 2
+                factor = DENSITY_BEYOND / widening.clamp(min=1) ** 2
                 new_bias[..., end] += factor.log().to(new_bias)
     else:
         features = features.detach().to(wide)
@@ -52,8 +52,8 @@ def rebin_readout(
             predicted = Histogram(new, probs=probs.flatten(0, -2).mean(0))
             beyond = _shares_beyond(old, predicted).to(probs)
             probs = (1 - beyond.sum()) * probs + beyond
-            # A plane through the log masses within, so that it is little for every row;
-            # the end bin's weights would give much of it to a few.
+            # A plane through the log masses of the old range keeps the mass beyond it
+            # small in every row; the end bin's weights would put most into a few rows.
             logits = features @ new_weight + new_bias.unsqueeze(-2)
             slope, start = _plane(features, logits[..., ~is_beyond].logsumexp(-1))
             new_weight[..., is_beyond] = slope.unsqueeze(-1)
@@ -66,8 +66,8 @@ def rebin_readout(
 def _beyond(old: Bins, new: Bins) -> tuple[Tensor, Tensor]:  # (k,) each
     """Return which new bins lie below the old ones, and which above them.
 
-    By their centers; but that around the middle of the old ones holds what they had,
-    however wide it is.
+    Decided by their centers, except that the new bin around the middle of the old ones
+    is never beyond them, however wide it is.
     """
     middle = old.low + (old.high - old.low) / 2
     below = (new.centers < old.low) & (new.borders[1:] <= middle)
@@ -76,31 +76,31 @@ def _beyond(old: Bins, new: Bins) -> tuple[Tensor, Tensor]:  # (k,) each
 
 
 def _shares_beyond(old: Bins, predicted: Histogram) -> Tensor:  # (k,)
-    """Return what part of the mass each new bin beyond the old ends gets, float64.
+    """Return the share of the mass of each new bin beyond the old ends, in float64.
 
-    In proportion to 1 / distance from what is predicted over the new bins, so that each
-    moves its mean by as much: a mass that is little among even bins would be all of the
-    mean where a bin is a thousand times as wide. In all `BEYOND` at each end, if that
-    moves the mean by no more than it may.
+    Shares are proportional to 1 / distance from the predicted mean, so that each bin
+    shifts the mean equally: a mass that is small among equal widths would dominate the
+    mean where a bin is a thousand times as wide. The shares of an end sum to
+    `MASS_BEYOND`, or to less if the mean would shift by more than `MAX_MEAN_SHIFT`.
     """
     new, mean = predicted.bins, predicted.mean.item()
     log_widths = new.widths.log().to(predicted.probs)
-    most_moved = MOST_MOVED * (predicted.probs * log_widths).sum().exp().item()
+    max_shift = MAX_MEAN_SHIFT * (predicted.probs * log_widths).sum().exp().item()
     shares = torch.zeros(new.n_bins, dtype=torch.float64)
     for beyond in _beyond(old, new):
         if beyond.any():
-            parts = 1 / (new.centers[beyond] - mean).abs()
-            moved = min(BEYOND / parts.sum().item(), most_moved / len(parts))
-            shares[beyond] = moved * parts
+            inverse = 1 / (new.centers[beyond] - mean).abs()
+            shift = min(MASS_BEYOND / inverse.sum().item(), max_shift / len(inverse))
+            shares[beyond] = shift * inverse
     return shares
 
 
 def _plane(features: Tensor, height: Tensor) -> tuple[Tensor, Tensor]:
-    """Return slope (..., d) and start (...) near heights (..., n) over features."""
+    """Return slope (..., d) and intercept (...) of a ridge regression on features."""
     center, middle = features.mean(-2, keepdim=True), height.mean(-1, keepdim=True)
     spread = features - center  # (..., n, d)
     products = spread.mT @ spread
-    # A thousandth of their variance: features may be more than rows, or all alike.
+    # A thousandth of the variance: there may be more features than rows, or all equal.
     ridge = 1e-3 * products.diagonal(dim1=-2, dim2=-1).mean(-1) + 1e-12
     eye = torch.eye(features.shape[-1], dtype=spread.dtype, device=spread.device)
     moments = spread.mT @ (height - middle).unsqueeze(-1)
@@ -112,8 +112,8 @@ def _plane(features: Tensor, height: Tensor) -> tuple[Tensor, Tensor]:
 def _fitted(
     weight: Tensor, bias: Tensor, features: Tensor, probs: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return a readout of these features (..., n, d) nearer to probs (..., n, k)."""
-    parameters = [each.clone().requires_grad_() for each in (weight, bias)]
+    """Return weight and bias fitted to probs (..., n, k) on features (..., n, d)."""
+    parameters = [tensor.clone().requires_grad_() for tensor in (weight, bias)]
     optimizer = torch.optim.LBFGS(
         parameters, max_iter=FITTING_STEPS, line_search_fn="strong_wolfe"
     )

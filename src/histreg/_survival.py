@@ -1,4 +1,4 @@
-"""Survival: scores of predictions when some targets are censored."""
+"""Scores of predictions when some targets are censored."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ def censored_crps(
     *,
     horizon: float,
 ) -> Tensor:
-    r"""Return the CRPS up to a horizon, from targets of which some are censored.
+    r"""Return the CRPS up to a horizon when some targets are censored.
 
     .. math::
         \int_{-\infty}^{\min(y, \tau)} \frac{F(t)^2}{G(t)} dt
         + \frac{1}{G(y-)} \int_y^\tau (1 - F(t))^2 dt
 
-    with the predicted cdf F, the horizon :math:`\tau`, and G(t) the share of samples
-    that are not censored up to t, by the Kaplan-Meier estimator; the second term is
-    there only for y that are not censored. Its mean is that of the CRPS up to the
-    horizon if what censors does not depend on y: the Brier score of Graf et al.
-    (1999), integrated over t. It is in units of y; others divide by the length of
-    time. Without censoring and with an infinite horizon it is `crps`.
+    with the predicted cdf F, the horizon :math:`\tau`, and G(t) the Kaplan-Meier
+    estimate of the share of samples that are not censored up to t. The second term
+    applies only to y that are not censored. If censoring is independent of y, the mean
+    equals that of the CRPS up to the horizon. This is the Brier score of Graf et al.
+    (1999), integrated over t, in units of y (others divide by the length of time).
+    Without censoring and with an infinite horizon it equals `crps`.
 
     Parameters
     ----------
@@ -44,8 +44,9 @@ def censored_crps(
     censored : bool array-like of shape (n,)
         Where y is a lower bound.
     horizon : float
-        At most the largest y if that one is censored: nothing is known beyond. What
-        censoring leaves of the last samples weighs much, so better less.
+        At most the largest y if that one is censored, because nothing is known beyond.
+        Choose it smaller than that: the few samples left near the end get large
+        weights.
 
     Returns
     -------
@@ -74,15 +75,15 @@ def censored_crps(
         )
     bins = distribution.bins
     cdf = distribution.cdf(bins.borders.unsqueeze(-1)).T.to("cpu", torch.float64)
-    horizon = min(horizon, max(bins.high, last))  # beyond, nothing is added
+    horizon = min(horizon, max(bins.high, last))  # the integrand is 0 beyond
     times, left = _uncensored_share(y, censored)
     end = y.clamp(max=horizon)
     before = _integral_of_square(cdf, bins, end, times, 1 / left)
-    whole = torch.full_like(y, horizon)
+    horizons = torch.full_like(y, horizon)
     none, one = times[:0], torch.ones(1, dtype=torch.float64)
-    after = _integral_of_square(1 - cdf, bins, whole, none, one)
+    after = _integral_of_square(1 - cdf, bins, horizons, none, one)
     after -= _integral_of_square(1 - cdf, bins, end, none, one)
-    # Just before y: what is censored at y itself was still there.
+    # G just before y: samples censored at y itself still count.
     weight = 1 / left[torch.searchsorted(times, y)]
     return before + (after * weight).masked_fill(censored, 0.0)
 
@@ -92,15 +93,16 @@ def concordance(
     y: ArrayLike | Tensor,
     censored: ArrayLike | Tensor | None = None,
 ) -> float:
-    """Return Harrell's C: how often the order of two predictions is that of their y.
+    """Return Harrell's C: the share of pairs of y that predictions put in order.
 
-    Over all pairs whose order is known: the smaller y is not censored, or, of equal
-    ones, one of the two is. Equal predictions count half. 0.5 is chance, 1 perfect.
+    Pairs count if their order is known: the smaller y is not censored or, if both are
+    equal, exactly one of them is. Equal predictions count half. 0.5 corresponds to
+    random predictions and 1 to a perfect order.
 
     Parameters
     ----------
     predicted, y : array-like of shape (n,)
-        Greater predictions for greater y.
+        Greater predictions should belong to greater y.
     censored : bool array-like of shape (n,), optional
         Where y is a lower bound.
 
@@ -123,15 +125,15 @@ def concordance(
         if censored is None
         else _flags(censored, y)
     )
-    # Groups in the order of time, what is censored after the events of its time: the
-    # pairs that count are an event and a member of a later group.
+    # Groups in the order of y, censored samples after the events of the same y: each
+    # pair that counts has an event and a member of a later group.
     keys = torch.stack([y, censored.to(y.dtype)], dim=-1)
     _, group = keys.unique(dim=0, return_inverse=True)  # (n,), sorted
     n_up_to = torch.bincount(group).cumsum(0)[group]
     n_pairs = (len(y) - n_up_to)[~censored].sum().item()
     if n_pairs == 0:
         raise InputError(
-            "concordance needs two y whose order is known, got none among "
+            "concordance needs at least two y whose order is known, got none among "
             f"{len(y)}, {int(censored.sum())} of them censored"
         )
     n_right, n_wrong = (
@@ -151,25 +153,25 @@ def _flags(censored: ArrayLike | Tensor, y: Tensor) -> Tensor:
 def _uncensored_share(y: Tensor, censored: Tensor) -> tuple[Tensor, Tensor]:
     """Return the Kaplan-Meier estimator of the time to censoring.
 
-    Of equal times, events come first, and are no longer there to be censored.
+    At equal times events come first and are no longer at risk of being censored.
 
     Returns
     -------
     times : Tensor of shape (j,)
-        At which something is censored, increasing.
+        Times of censoring, increasing.
     left : Tensor of shape (j + 1,)
-        The share before the first, then from each on.
+        The estimate before the first time, then from each time on.
     """
-    times, n_lost = y[censored].unique(return_counts=True)
+    times, n_censored = y[censored].unique(return_counts=True)
     ordered = y.sort().values
-    n_there = len(y) - torch.searchsorted(ordered, times)
+    n_at_risk = len(y) - torch.searchsorted(ordered, times)
     n_events = _counts(y[~censored], times)
-    left = (1 - n_lost / (n_there - n_events).to(torch.float64)).cumprod(0)
+    left = (1 - n_censored / (n_at_risk - n_events).to(torch.float64)).cumprod(0)
     return times, torch.cat([torch.ones(1, dtype=torch.float64), left])
 
 
 def _counts(values: Tensor, at: Tensor) -> Tensor:
-    """Return how many values equal each of these."""
+    """Return how many values equal each entry of ``at``."""
     values = values.sort().values
     upper = torch.searchsorted(values, at, right=True)
     return upper - torch.searchsorted(values, at)
@@ -186,7 +188,7 @@ def _integral_of_square(
         The functions, linear between borders, constant beyond.
     bins : Bins
     end : Tensor of shape (n,)
-        The integral is from ``bins.low`` to here, negative if this is below it.
+        Upper limit of the integral from ``bins.low``; negative if it is below.
     times : Tensor of shape (j,)
         Where the weight changes, increasing.
     weights : Tensor of shape (j + 1,)
@@ -195,34 +197,35 @@ def _integral_of_square(
     -------
     Tensor of shape (n,)
     """
-    # A bin beyond each end, as wide as it takes, in which the functions are constant.
+    # Add a bin beyond each end, wide enough for all ends; the functions are constant
+    # there.
     room = (bins.high - bins.low) + end.abs().max()
     outer = torch.stack([bins.borders[0] - room, bins.borders[-1] + room])
     borders = torch.cat([outer[:1], bins.borders, outer[1:]])  # (b + 1,)
     at_borders = torch.cat([at_borders[:, :1], at_borders, at_borders[:, -1:]], dim=-1)
     widths = borders.diff()
-    # All samples share borders and weights: the moments of the place within a bin up
-    # to any point serve them all.
+    # All samples share borders and weights, so the moments of the position within a
+    # bin are computed once for all of them.
     points = torch.cat([borders, times, end]).unique()
     index = (
         torch.searchsorted(borders, points[:-1], right=True).clamp(1, len(widths)) - 1
     )
-    place = torch.stack([points[:-1], points[1:]]) - borders[index]
-    place = place / widths[index]  # (2, p), where each piece starts and ends
+    position = torch.stack([points[:-1], points[1:]]) - borders[index]
+    position = position / widths[index]  # (2, p), where each piece starts and ends
     weight = weights[torch.searchsorted(times, points[:-1], right=True)] * widths[index]
     powers = torch.arange(1, 4, dtype=torch.float64).unsqueeze(-1)
-    pieces = (place[1] ** powers - place[0] ** powers) / powers * weight  # (3, p)
+    pieces = (position[1] ** powers - position[0] ** powers) / powers * weight  # (3, p)
     moments = F.pad(pieces.cumsum(dim=-1), (1, 0))  # (3, p + 1)
 
-    def upto(wanted: Tensor) -> Tensor:  # (...) -> (3, ...)
-        return moments[:, torch.searchsorted(points, wanted)]
+    def up_to(limit: Tensor) -> Tensor:  # (...) -> (3, ...)
+        return moments[:, torch.searchsorted(points, limit)]
 
     start, step = at_borders[:, :-1], at_borders.diff(dim=-1)  # (n, b)
     factors = torch.stack([start**2, 2 * start * step, step**2])  # (3, n, b)
-    in_bin = (factors * upto(borders).diff(dim=-1).unsqueeze(1)).sum(dim=0)  # (n, b)
+    in_bin = (factors * up_to(borders).diff(dim=-1).unsqueeze(1)).sum(dim=0)  # (n, b)
     below = F.pad(in_bin.cumsum(dim=-1), (1, 0))  # (n, b + 1)
     own = (torch.searchsorted(borders, end, right=True) - 1).clamp(0, len(widths) - 1)
-    rest = upto(end) - upto(borders[own])  # (3, n)
+    rest = up_to(end) - up_to(borders[own])  # (3, n)
     last = (factors.gather(-1, own.expand(3, -1).unsqueeze(-1)).squeeze(-1) * rest).sum(
         dim=0
     )
@@ -230,9 +233,9 @@ def _integral_of_square(
 
 
 def _n_greater_in_later(score: Tensor, group: Tensor) -> Tensor:
-    """Return for each sample how many of later groups have a greater score: (n,)."""
-    # By group, and within a group from the greatest score on, so that what comes
-    # after a sample and is greater is of a later group.
+    """Return the number of greater scores in later groups, per sample: (n,)."""
+    # Sort by group, and within a group by decreasing score: a greater score after a
+    # sample then belongs to a later group.
     order = score.argsort(descending=True)
     order = order[group[order].argsort(stable=True)]
     n = len(order)
@@ -240,7 +243,7 @@ def _n_greater_in_later(score: Tensor, group: Tensor) -> Tensor:
     values = F.pad(score[order], (0, n_padded - n), value=-math.inf)
     counts = torch.zeros(n_padded, dtype=torch.int64)
     size = 1
-    while size < n_padded:  # halves of ever larger blocks: n log(n)^2 in all
+    while size < n_padded:  # count between halves of growing blocks: O(n log(n)^2)
         left, right = values.view(-1, 2, size).unbind(dim=1)
         right = right.sort(dim=-1).values
         n_greater = size - torch.searchsorted(right, left.contiguous(), right=True)

@@ -443,7 +443,7 @@ class Bins:
         return (self.high - self.low) / self.n_bins
 
     def averaging_over(self, other: Bins) -> Tensor:  # (k of other, k)
-        """Return the matrix that averages what is constant in each of these bins.
+        """Return the matrix that averages piecewise constant functions of these bins.
 
         Row i averages over bin i of ``other``, by the lengths it shares with these;
         beyond the ends the end bins go on.
@@ -554,16 +554,16 @@ def check_bins(bins: object) -> None:
 
 
 def checked_bins(bins: Bins | Sequence[Bins]) -> Bins | tuple[Bins, ...]:
-    """Return one Bins as it is, several as a tuple, if they count the same."""
+    """Return one Bins unchanged, or several with equal ``n_bins`` as a tuple."""
     if isinstance(bins, Bins):
         return bins
     bins = tuple(bins) if isinstance(bins, Iterable) else (bins,)
-    if not bins or not all(isinstance(each, Bins) for each in bins):
+    if not bins or not all(isinstance(item, Bins) for item in bins):
         raise TypeError(
             "bins must be a Bins or a sequence of Bins (Bins.of(y) makes one), "
             f"got {bins!r}"
         )
-    counts = {each.n_bins for each in bins}
+    counts = {item.n_bins for item in bins}
     if len(counts) > 1:
         raise InputError(
             f"bins of several targets must agree in n_bins, got {sorted(counts)}"
@@ -576,11 +576,11 @@ def replacing_bins(
 ) -> Bins | tuple[Bins, ...]:
     """Return new bins if they have the form and the number of those they replace."""
     new = checked_bins(new)
-    old_each, new_each = (
-        (each,) if isinstance(each, Bins) else each for each in (current, new)
+    old_bins, new_bins = (
+        (item,) if isinstance(item, Bins) else item for item in (current, new)
     )
     if isinstance(new, Bins) != isinstance(current, Bins) or (
-        (len(new_each), new_each[0].n_bins) != (len(old_each), old_each[0].n_bins)
+        (len(new_bins), new_bins[0].n_bins) != (len(old_bins), old_bins[0].n_bins)
     ):
         raise InputError(
             f"bins must be as many as those they replace, {current}, got {new}"
@@ -592,17 +592,18 @@ def restored_bins(
     current: Bins | tuple[Bins, ...], states: Tensor
 ) -> Bins | tuple[Bins, ...]:
     """Return saved states (m, k + 5) in the form of the bins they replace."""
-    each = (current,) if isinstance(current, Bins) else current
-    expected = (len(each), len(each[0].state()))
+    current_bins = (current,) if isinstance(current, Bins) else current
+    expected = (len(current_bins), len(current_bins[0].state()))
     if states.shape != expected:
-        n_more = expected[1] - each[0].n_bins  # numbers of a state that are no bins
+        n_bins = current_bins[0].n_bins
+        n_more = expected[1] - n_bins  # numbers of a state besides the bins
         is_matrix = states.ndim == 2
         got = (
             f"{len(states)} x {states.shape[1] - n_more} bins" if is_matrix else states
         )
         raise InputError(
-            f"the saved state must hold {len(each)} x {each[0].n_bins} bins, as many "
-            f"as the module it goes into, got {got}"
+            f"the saved state must hold {len(current_bins)} x {n_bins} bins, as many "
+            f"as the module it is loaded into, got {got}"
         )
     saved = tuple(Bins.from_state(row) for row in states)
     return saved[0] if isinstance(current, Bins) else saved
@@ -639,7 +640,7 @@ def _even_borders(low: float, high: float, n_bins: int) -> np.ndarray:
 
 
 def least_spread(magnitude: float, n_bins: int) -> float:
-    """Return the spread that y must exceed for float64 to lay bins between its values.
+    """Return the spread that y must exceed for bins to fit between its float64 values.
 
     Below 16 units in the last place per bin, the place within a bin is rounding noise.
     """

@@ -31,15 +31,16 @@ class Histogram(Distribution):
 
     Its density in bin i is :math:`h_i / w_i`, with probabilities h and widths w, and
     its mean is :math:`\sum_i h_i c_i` over the centers (Section 2.1). An end bin with a
-    tail (`Bins.with_tails`) has the tail's density instead, and no end. It speaks
-    ``torch.distributions``: a batch of histograms has ``batch_shape`` (...), and
-    ``y`` arguments broadcast against it, so a leading dimension is one of samples.
+    tail (`Bins.with_tails`) has the tail's density instead, and is unbounded. The
+    interface is that of ``torch.distributions``: a batch of histograms has
+    ``batch_shape`` (...), and ``y`` arguments broadcast against it, so that leading
+    dimensions are sample dimensions.
 
-    Results have the dtype of the parameters (float32 for half precision); positions,
-    cumulative probabilities and everything that would cancel are in float64 inside.
-    With float32 parameters and bins far from zero a *location* (mean, quantile) is as
-    good as float32 can write it down; a *length* (stddev, crps) is not affected. NaN
-    parameters give NaN, row by row.
+    Results have the dtype of the parameters (float32 for half precision). Positions,
+    cumulative probabilities and differences are computed in float64 to avoid
+    cancellation. With float32 parameters and bins far from zero, a *location* (mean,
+    quantile) has the precision of float32; a *length* (stddev, crps) is not affected.
+    NaN parameters give NaN in their own row only.
 
     Parameters
     ----------
@@ -47,11 +48,11 @@ class Histogram(Distribution):
     logits : Tensor of shape (..., k)
         Unnormalised log-probabilities. Exactly one of ``logits`` and ``probs``.
     probs : Tensor of shape (..., k)
-        Non-negative, summing to one in the last dimension (then made to, exactly).
+        Non-negative, summing to one in the last dimension; they are normalised.
     validate_args : bool, optional
-        False skips the checks of the values of ``probs``; wrong shapes are refused
-        regardless. The default of ``torch.distributions`` is not asked: compiling any
-        function with ``torch.compile`` sets it to False for the whole process.
+        If False, the values of ``probs`` are not checked; shapes always are. The global
+        default of ``torch.distributions`` is ignored, because compiling any function
+        with ``torch.compile`` sets it to False for the whole process.
 
     Examples
     --------
@@ -60,7 +61,7 @@ class Histogram(Distribution):
     (tensor(1.2500), tensor(2.), tensor(0.5000))
     """
 
-    arg_constraints: dict[str, Any] = {}  # noqa: RUF012  # checked below, in our words
+    arg_constraints: dict[str, Any] = {}  # noqa: RUF012  # checked in __init__, with messages of our own
     support = constraints.real  # the density is zero outside the bins, not an error
     has_rsample = True
 
@@ -89,10 +90,10 @@ class Histogram(Distribution):
         super().__init__(self._parameter.shape[:-1], validate_args=validate_args)
 
     @property
-    def _parameter(self) -> Tensor:  # (..., k), the one that was given
+    def _parameter(self) -> Tensor:  # (..., k), the one passed to the constructor
         name = "logits" if "logits" in self.__dict__ else "probs"
-        given: Tensor = self.__dict__[name]
-        return given
+        parameter: Tensor = self.__dict__[name]
+        return parameter
 
     @lazy_property
     def logits(self) -> Tensor:  # (..., k)
@@ -106,8 +107,8 @@ class Histogram(Distribution):
 
     @lazy_property
     def _wide_probs(self) -> Tensor:  # (..., k), float64
-        # Their sum is one to the last digit: that of a float32 softmax is off by 1e-7,
-        # which far from zero is a distance.
+        # Normalised again: the sum of a float32 softmax is off by 1e-7, which shifts
+        # the mean of bins far from zero.
         probs = self.probs.to(float64_on(self._parameter.device))
         return probs / probs.sum(dim=-1, keepdim=True)
 
@@ -128,14 +129,14 @@ class Histogram(Distribution):
 
     @property
     def mean(self) -> Tensor:  # (...)
-        """The mean, the paper's prediction."""
+        """The mean, which the paper uses as the prediction."""
         middle, centers = self._centered()
         mean = (self._wide_probs * centers).sum(dim=-1) + middle
         return mean.to(self.probs.dtype)
 
     @property
     def variance(self) -> Tensor:  # (...)
-        """The variance, that within the bins (w² / 12) included.
+        """The variance, including that within the bins (w² / 12).
 
         Infinite with a tail whose shape is one half or more.
         """
@@ -144,11 +145,11 @@ class Histogram(Distribution):
 
     @property
     def stddev(self) -> Tensor:  # (...)
-        """The standard deviation, also where its square leaves the float type."""
+        """The standard deviation, also where the variance over- or underflows."""
         return (self._variance_in_spans().sqrt() * self._span).to(self.probs.dtype)
 
     def _variance_in_spans(self) -> Tensor:  # (...)
-        """Return the variance in units of the bins' whole span, squared."""
+        """Return the variance in units of the squared span of the bins."""
         _, widths = self._geometry()
         within = (widths / self._span) ** 2 / 12
         for end, tail in self._tails():
@@ -163,12 +164,12 @@ class Histogram(Distribution):
         return self.bins.high - self.bins.low
 
     def _tails(self) -> list[tuple[int, Tail]]:
-        """Return the end bins that have a tail, 0 or -1, and it."""
+        """Return (index, tail) of the end bins with a tail; the index is 0 or -1."""
         tails = (0, self.bins.lower_tail), (-1, self.bins.upper_tail)
         return [(end, tail) for end, tail in tails if tail is not None]
 
     def _thresholds(self) -> tuple[float, float]:
-        """Return where a lower and where an upper tail begins."""
+        """Return the positions where a lower and an upper tail begin."""
         borders = self.bins.borders
         return borders[1].item(), borders[-2].item()
 
@@ -187,14 +188,14 @@ class Histogram(Distribution):
     def mode(self) -> Tensor:  # (...)
         """The center of the bin with the highest density (the first of equals).
 
-        That of a tail is where it begins.
+        For a tail, it is the position where the tail begins.
         """
         borders, widths = self._geometry()
-        places = borders[:-1] + widths / 2
+        modes = borders[:-1] + widths / 2
         for end, tail in self._tails():
-            widths[end], places[end] = tail.scale, self._thresholds()[end]
+            widths[end], modes[end] = tail.scale, self._thresholds()[end]
         density = self.logits - widths.log().to(self.logits.dtype)
-        mode = take(places, density.argmax(dim=-1))
+        mode = take(modes, density.argmax(dim=-1))
         mode = mode.masked_fill(density.isnan().any(dim=-1), torch.nan)
         return mode.to(self.probs.dtype)
 
@@ -224,19 +225,19 @@ class Histogram(Distribution):
         low, high = self._as_values("lower", lower), self._as_values("upper", upper)
         if is_free_to_read(low) and not bool((low <= high).all()):
             excess = (low - high).max().item()
-            raise InputError(f"lower must not exceed upper, got it {excess:g} above")
+            raise InputError(f"lower must not exceed upper, got it {excess:g} larger")
         below, tail = self._cdf_at_borders, self._tail_at_borders
         from_below = self._at(below, high) - self._at(below, low)
         from_above = self._at(tail, low) - self._at(tail, high)
-        # A difference of small numbers, not of numbers close to one.
+        # In the upper half, subtract small tail masses, not numbers close to one.
         upper_half = self._at(below, low) > 0.5
         return torch.where(upper_half, from_above, from_below).to(self.probs.dtype)
 
     def log_prob(self, value: Tensor | float) -> Tensor:
         """Return the log density at y: log(h_i / w_i) in its bin, -inf outside.
 
-        An end of the bins counts as inside also when y is that end rounded to a
-        narrower float type.
+        The ends of the bins count as inside, also after rounding to the float type of
+        y.
         """
         y = self._as_values("value", value)
         _, widths = self._geometry()
@@ -262,12 +263,14 @@ class Histogram(Distribution):
     def icdf(self, value: Tensor | float) -> Tensor:
         """Return quantiles: the smallest y with cdf(y) >= q.
 
-        For q = 0 it is the lower end of the mass, which need not be ``bins.low``.
+        For q = 0 this is the lower end of the first bin with mass, which need not be
+        ``bins.low``.
 
         Parameters
         ----------
         value : Tensor that broadcasts with (...), or float
-            Levels in [0, 1], one for each histogram; for several of each, `quantiles`.
+            Levels in [0, 1], one per histogram. For several levels per histogram, use
+            `quantiles`.
         """
         q = self._as_values("value", value)
         if is_concrete(q) and not bool(((q >= 0) & (q <= 1)).all()):
@@ -284,7 +287,7 @@ class Histogram(Distribution):
         return y.movedim(-1, 0).reshape(shape).to(self.probs.dtype)
 
     def quantiles(self, levels: Sequence[float] | Tensor) -> Tensor:
-        """Return several quantiles of every histogram, whatever the batch shape.
+        """Return several quantiles of every histogram, for any batch shape.
 
         Parameters
         ----------
@@ -301,30 +304,30 @@ class Histogram(Distribution):
         tensor([[0.5000, 0.5000],
                 [2.0000, 2.0000]])
         """
-        # Made here in float64: a level of float32 would move a far quantile.
+        # In float64, because rounding a level to float32 would shift quantiles far out.
         levels = as_float64(levels)
         return self.icdf(levels.view(-1, *[1] * len(self.batch_shape)))
 
     def _quantiles(self, q: Tensor, cdf: Tensor) -> Tensor:
         """Return quantiles of each histogram: q (..., m), cdf (..., k + 1) -> (..., m).
 
-        All levels of a histogram go through one search of its row.
+        All levels of a histogram share one search of its row.
         """
         borders, widths = self._geometry()
         upper = cdf[..., 1:].detach().contiguous()
         index = torch.searchsorted(upper, q.contiguous())  # (..., m)
         first_with_mass = (upper <= 0).sum(dim=-1, keepdim=True)  # (..., 1)
-        # Beyond the last only for NaN, which stays NaN.
+        # The index exceeds the last bin only for NaN, which stays NaN.
         index = index.maximum(first_with_mass).clamp(max=self.bins.n_bins - 1)
         below, above = cdf.gather(-1, index), cdf.gather(-1, index + 1)
-        # A bin found by the search has mass; the bound only keeps gradients finite.
+        # The bin has mass; the lower bound only keeps gradients finite.
         smallest = torch.finfo(cdf.dtype).tiny
         share = ((q - below) / (above - below).clamp(min=smallest)).clamp(0, 1)
         y = take(borders, index) + take(widths, index) * share
         for end, tail in self._tails():
             in_tail = index == end % self.bins.n_bins
             beyond = share if end == 0 else 1 - share
-            # A gradient may not pass through what is not used.
+            # Entries outside the tail get 0.5, which keeps their gradients finite.
             z = tail.distance(beyond.where(in_tail, 0.5))
             threshold = self._thresholds()[end]
             y = torch.where(in_tail, threshold + (z if end else -z), y)
@@ -340,8 +343,8 @@ class Histogram(Distribution):
         coverage : float in (0, 1)
         method : {"central", "shortest"}
             ``"central"`` leaves equal probability on both sides; ``"shortest"`` is the
-            shortest single interval, exactly. With tails it is the shortest of those
-            that begin or end on a border or at one of 201 even levels.
+            shortest single interval, exactly. With tails it is the shortest interval
+            that begins or ends on a border or at one of 201 evenly spaced levels.
 
         Returns
         -------
@@ -374,16 +377,16 @@ class Histogram(Distribution):
         starts = self._quantiles((levels - coverage).clamp(min=0), cdf)
         lower = torch.cat([borders, starts], dim=-1)  # (..., 2 (k + 1))
         upper = torch.cat([ends, borders], dim=-1)
-        # Room for the rounding of cdf + coverage, a few units in the last place of 1.
+        # Tolerance for the rounding of cdf + coverage, a few units in the last place.
         slack = 1e-12 if cdf.dtype == torch.float64 else 1e-6
         possible = torch.cat(
             [levels + coverage <= 1 + slack, levels - coverage >= -slack], dim=-1
         )
         length = (upper - lower).masked_fill(~possible, torch.inf)
         best = length.argmin(dim=-1, keepdim=True)
-        unknown = cdf.isnan().any(dim=-1)
+        is_nan = cdf.isnan().any(dim=-1)
         lower, upper = (
-            end.gather(-1, best).squeeze(-1).masked_fill(unknown, torch.nan)
+            end.gather(-1, best).squeeze(-1).masked_fill(is_nan, torch.nan)
             for end in (lower, upper)
         )
         return lower.to(self.probs.dtype), upper.to(self.probs.dtype)
@@ -419,9 +422,9 @@ class Histogram(Distribution):
 
         F is linear within a bin, so the integral over a bin of width w is
         :math:`w (F_0^2 + F_0 F_1 + F_1^2) / 3` to the left of y, the same in 1 - F to
-        the right, and the bin of y is split. Outside the bins each unit of distance
-        adds one. Smaller is better; for a point mass it is the absolute error. Over a
-        tail the integrals of S and S² have closed forms too.
+        the right, and the bin of y is split at y. Outside the bins the score grows by
+        the distance. Smaller is better; for a point mass it is the absolute error. For
+        a tail, the integrals of S and S² have closed forms too.
 
         Parameters
         ----------
@@ -433,13 +436,13 @@ class Histogram(Distribution):
         left = _thirds(cdf[..., :-1], cdf[..., 1:]) * widths  # (..., k)
         right = _thirds(1 - cdf[..., :-1], 1 - cdf[..., 1:]) * widths
         for end, tail in self._tails():
-            whole = self._wide_probs[..., end] ** 2 * tail.squared_survival
+            in_tail = self._wide_probs[..., end] ** 2 * tail.squared_survival
             side = torch.zeros_like(widths)
             side[end] = 1.0
             if end == 0:
-                left = torch.lerp(left, whole.unsqueeze(-1), side)
+                left = torch.lerp(left, in_tail.unsqueeze(-1), side)
             else:
-                right = torch.lerp(right, whole.unsqueeze(-1), side)
+                right = torch.lerp(right, in_tail.unsqueeze(-1), side)
         zero = torch.zeros_like(cdf[..., :1])
         left = torch.cat([zero, left.cumsum(dim=-1)], dim=-1)  # (..., k + 1), up to i
         right = torch.cat([right.flip(-1).cumsum(dim=-1).flip(-1), zero], dim=-1)
@@ -474,13 +477,13 @@ class Histogram(Distribution):
     def mixture(
         histograms: Sequence[Histogram], weights: Sequence[float] | None = None
     ) -> Histogram:
-        """Return the average of several histograms on the same bins: an ensemble.
+        """Return the mixture of several histograms on the same bins, as an ensemble.
 
         Parameters
         ----------
-        histograms : sequence of Histogram, of equal bins and batch shapes
+        histograms : sequence of Histogram, with equal bins and batch shapes
         weights : sequence of float, optional
-            Non-negative, one each; equal by default.
+            Non-negative, one per histogram; equal by default.
 
         Examples
         --------
@@ -490,7 +493,7 @@ class Histogram(Distribution):
         tensor([0.2500, 0.7500])
         """
         if len(histograms) == 0:
-            raise InputError("histograms must hold at least one, got none")
+            raise InputError("histograms must contain at least one histogram, got none")
         first = histograms[0]
         for other in histograms[1:]:
             if other.bins != first.bins:
@@ -525,8 +528,8 @@ class Histogram(Distribution):
         Parameters
         ----------
         histograms : sequence of Histogram
-            Of equal bins, all made from logits or all from probs. They are not
-            normalised again.
+            With equal bins, either all built from logits or all from probs. They are
+            not normalised again.
 
         Examples
         --------
@@ -535,31 +538,31 @@ class Histogram(Distribution):
         tensor([1.2500, 1.2500, 1.2500])
         """
         if len(histograms) == 0:
-            raise InputError("histograms must hold at least one, got none")
+            raise InputError("histograms must contain at least one histogram, got none")
         first = histograms[0]
         if any(other.bins != first.bins for other in histograms):
-            raise InputError("histograms must share their bins, got several")
+            raise InputError("histograms must share their bins, got different bins")
         new = Histogram.__new__(Histogram)
         new.bins = first.bins
         name = "logits" if "logits" in first.__dict__ else "probs"
-        setattr(new, name, torch.cat([getattr(each, name) for each in histograms]))
+        setattr(new, name, torch.cat([getattr(part, name) for part in histograms]))
         super(Histogram, new).__init__(new._parameter.shape[:-1], validate_args=False)
         new._validate_args = first._validate_args
         return new
 
     def rebinned(self, bins: Bins) -> Histogram:
-        """Return the same mass over other bins: differences of the CDF.
+        """Return the distribution on other bins, from differences of the CDF.
 
         Parameters
         ----------
         bins : Bins
-            Of any number. Mass beyond them goes to their end bins.
+            Any number of bins. Mass beyond them goes to their end bins.
 
         Returns
         -------
         Histogram
-            Of the same batch shape. Where no border of the old bins lies within a new
-            one the density is the same; elsewhere it is averaged over the new bin.
+            With the same batch shape. The density is averaged over each new bin, so it
+            is unchanged in a new bin that contains no border of the old ones.
 
         Examples
         --------
@@ -581,7 +584,7 @@ class Histogram(Distribution):
     ) -> Histogram:
         """Return the same distribution with a larger batch shape, without copying."""
         new = self._get_checked_instance(Histogram, _instance)
-        return self._reshaped(lambda each: each.expand(*batch_shape, -1), new)
+        return self._reshaped(lambda parameter: parameter.expand(*batch_shape, -1), new)
 
     def detach(self) -> Histogram:
         """Return the same distribution without gradients."""
@@ -590,16 +593,20 @@ class Histogram(Distribution):
     def to(self, *args: Any, **kwargs: Any) -> Histogram:
         """Return the same distribution on another device or in another float type."""
         return self._reshaped(
-            lambda each: _parameter("dtype", each.to(*args, **kwargs), self.bins),
+            lambda parameter: _parameter(
+                "dtype", parameter.to(*args, **kwargs), self.bins
+            ),
             Histogram.__new__(Histogram),
         )
 
     def __getitem__(self, index: Any) -> Histogram:
-        """Return some of the batch: ``d[0]``, ``d[:, 3]``, ``d[mask]``."""
+        """Index the batch: ``d[0]``, ``d[:, 3]``, ``d[mask]``."""
         index = index if isinstance(index, tuple) else (index,)
         has_ellipsis = any(part is Ellipsis for part in index)
         index += (slice(None),) if has_ellipsis else (Ellipsis, slice(None))
-        return self._reshaped(lambda each: each[index], Histogram.__new__(Histogram))
+        return self._reshaped(
+            lambda parameter: parameter[index], Histogram.__new__(Histogram)
+        )
 
     def _reshaped(
         self, change: Callable[[Tensor], Tensor], new: Histogram
@@ -617,7 +624,7 @@ class Histogram(Distribution):
         return f"Histogram(batch_shape={tuple(self.batch_shape)}, bins={self.bins})"
 
     def _as_values(self, name: str, value: Tensor | float) -> Tensor:
-        """Return y in float64 on the right device, refusing NaN."""
+        """Return y in float64 on the right device; NaN raises an InputError."""
         device = self._parameter.device
         value = torch.as_tensor(value, dtype=float64_on(device), device=device)
         if is_free_to_read(value) and bool(value.isnan().any()):
@@ -632,7 +639,7 @@ class Histogram(Distribution):
         return value
 
     def _located(self, y: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the bin of each y (an end bin if outside) and its share below y."""
+        """Return the bin of each y (an end bin if outside) and its fraction below y."""
         borders, widths = self._geometry()
         index = self.bins.index_of(y)
         inside = y.clamp(self.bins.low, self.bins.high)
@@ -645,14 +652,14 @@ class Histogram(Distribution):
         return index, share
 
     def _at(self, at_borders: Tensor, y: Tensor) -> Tensor:
-        """Return at each y what is linear between its values at the borders."""
+        """Return a function at y that is linear between its values at the borders."""
         index, share = self._located(y)
         below = self._gather(at_borders, index)
         above = self._gather(at_borders, index + 1)
         value = torch.lerp(below, above, share)
         tail = self.bins.upper_tail
         if tail is not None:
-            # By what lies beyond, not by one less it: far out that has no digits.
+            # From the mass beyond y: 1 minus it loses all digits far out.
             in_tail = index == self.bins.n_bins - 1
             z = (y - self._thresholds()[-1]).where(in_tail, 0.0)
             far = torch.lerp(above, below, tail.log_survival(z).exp())
@@ -660,7 +667,7 @@ class Histogram(Distribution):
         return value
 
     def _gather(self, values: Tensor, index: Tensor) -> Tensor:
-        """Return one entry of each histogram's row, (..., m), broadcasting as torch."""
+        """Return one entry of each histogram's row (..., m), with broadcasting."""
         shape = torch.broadcast_shapes(index.shape, self.batch_shape)
         index = index.expand(shape).unsqueeze(-1)
         return values.expand(*shape, -1).gather(-1, index).squeeze(-1)
@@ -697,9 +704,9 @@ def _checked_probs(probs: Tensor, *, validate: bool) -> Tensor:
         if not bool((probs >= 0).all()):
             raise InputError(
                 "probs must be non-negative and not NaN, "
-                f"got a smallest {probs.min().item():g}"
+                f"got a minimum of {probs.min().item():g}"
             )
-        # A sum of half-precision numbers may be off by 1e-3; a mistake is off by more.
+        # A sum of half-precision numbers may be off by 1e-3; mistakes are larger.
         if not bool(((total - 1).abs() <= 1e-2).all()):
             worst = total.flatten()[(total - 1).abs().argmax()].item()
             raise InputError(

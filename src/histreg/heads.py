@@ -1,4 +1,4 @@
-"""Heads: features in, one prediction type out."""
+"""Heads: layers that map features to predicted distributions."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class HistogramHead(nn.Module):
     in_features : int
         d, the width of the features.
     bins : Bins, or a sequence of Bins
-        A sequence gives several targets at once, each with its own bins (of equal
-        number).
+        A sequence predicts several targets, each with its own bins (all with the same
+        ``n_bins``).
     n_targets : int, optional
-        Several targets that share one Bins, for example the steps of a forecast.
+        Number of targets that share one Bins, for example the steps of a forecast.
     bias : bool
     zero_init : bool
-        Start from a uniform density, so that the untrained head predicts the middle
-        of the bins whatever the features.
+        Start from a uniform density: the untrained head predicts the middle of the bins
+        for all features.
     device, dtype
         As in ``nn.Linear``.
 
@@ -38,10 +38,10 @@ class HistogramHead(nn.Module):
     -----
     The bins are part of the ``state_dict``, as a float64 tensor.
 
-    For a forecast of h steps, features (b, h, d) of each step give logits (b, h, k) by
-    weights that the steps share; one vector (b, d) for the whole window gives logits of
-    the same shape with ``n_targets=h``, by weights of each step's own. Either way y is
-    (b, h).
+    For a forecast of h steps, either pass features (b, h, d), one vector per step, and
+    all steps share the weights; or pass one vector (b, d) per window to a head with
+    ``n_targets=h``, and each step has its own weights. In both cases logits have shape
+    (b, h, k) and y has shape (b, h).
 
     Examples
     --------
@@ -69,13 +69,13 @@ class HistogramHead(nn.Module):
             check_count("n_targets", n_targets, at_least=1)
             if not isinstance(self.bins, Bins):
                 raise InputError(
-                    "n_targets goes with one Bins that the targets share, got "
+                    "n_targets requires a single Bins shared by all targets, got "
                     f"{n_targets=} and {len(self.bins)} Bins"
                 )
         elif not isinstance(self.bins, Bins):
             n_targets = len(self.bins)
         self.n_targets = n_targets
-        self.n_bins = self._each_bins[0].n_bins
+        self.n_bins = self._bins_tuple[0].n_bins
         self.linear = nn.Linear(
             in_features, (n_targets or 1) * self.n_bins, bias, device, dtype
         )
@@ -83,7 +83,7 @@ class HistogramHead(nn.Module):
             self._start_uniform()
 
     @property
-    def _each_bins(self) -> tuple[Bins, ...]:
+    def _bins_tuple(self) -> tuple[Bins, ...]:
         return (self.bins,) if isinstance(self.bins, Bins) else self.bins
 
     def forward(self, features: Tensor) -> Tensor:
@@ -108,14 +108,14 @@ class HistogramHead(nn.Module):
         Parameters
         ----------
         features : Tensor of shape (..., d)
-            Not logits: of those, ``Histogram(head.bins, logits=logits)``.
+            Not logits; for those, use ``Histogram(head.bins, logits=logits)``.
 
         Returns
         -------
         Histogram
-            Of batch shape (...), or (..., m) for m targets that share their bins.
+            With batch shape (...), or (..., m) for m targets that share their bins.
         tuple of m Histograms
-            Of batch shape (...) each, for targets with their own bins.
+            Each with batch shape (...), for targets with their own bins.
         """
         logits = self(features)
         if isinstance(self.bins, Bins):
@@ -129,30 +129,30 @@ class HistogramHead(nn.Module):
     def rebin(
         self, bins: Bins | Sequence[Bins], features: Tensor | None = None
     ) -> None:
-        """Move to other bins in place, as many, and predict what was predicted.
+        """Replace the bins by as many other bins in place, and keep the predictions.
 
-        The log density over y is linear in the features; each new bin takes its
-        average over the old bins it covers. A Gaussian stays a Gaussian of the same
-        mean that way, and weights stay weights, so that an optimiser goes on with
-        them. Beyond the old ends the density is that of the end bin, less by a factor
-        of 100, and where bins become wider, by the square of how much.
+        The log density over y is linear in the features; each new bin gets its average
+        over the old bins it covers. This maps a Gaussian to a Gaussian of the same mean
+        and changes the parameters in place, so that an optimizer can continue with
+        them. Beyond the old ends the density is that of the end bin divided by 100, and
+        also by the square of the relative width where bins become wider.
 
-        With ``features`` of some samples, the weights are then fitted to what was
-        predicted for these: to the differences of the CDF at the new borders, and
-        0.5 % beyond each end that moves, or as much less as keeps a mean from moving
-        by more than a quarter of the width of the bins in which the mass lies.
+        If ``features`` of some samples are given, the weights are then fitted to the
+        old predictions for these samples: to the differences of the CDF at the new
+        borders, with 0.5 % of the mass beyond each end that moves, or less if that
+        would shift a mean by more than a quarter of the width of the bins with mass.
 
         Parameters
         ----------
         bins : Bins, or a sequence of Bins
-            In the form and number of those that are there; the same ones change
-            nothing. `Bins.grown` makes some that reach further. The loss has to
-            follow: `HistogramLoss.rebin`.
+            As many as before, and a sequence if it was one; equal bins change nothing.
+            `Bins.grown` returns bins with a larger range. Rebin the loss as well:
+            `HistogramLoss.rebin`.
         features : Tensor of shape (..., d), optional
-            Of some samples, such as the next batch. Give them where densities are not
-            smooth, or where bins grow more than once: end bins that y has not come to
-            yet are nearly empty, a hundredth of that is less with each growth, and to
-            learn it back takes long.
+            Of some samples, such as the next batch. Recommended if densities are not
+            smooth, or if bins grow more than once: end bins that no y has reached are
+            nearly empty, each growth divides their density by 100 again, and it takes
+            long to learn it back.
 
         Examples
         --------
@@ -164,48 +164,49 @@ class HistogramHead(nn.Module):
         new = replacing_bins(self.bins, bins)
         if new == self.bins:
             return
-        each_new = (new,) if isinstance(new, Bins) else new
-        if any(bins.has_tails for bins in (*self._each_bins, *each_new)):
+        new_bins = (new,) if isinstance(new, Bins) else new
+        if any(bins.has_tails for bins in (*self._bins_tuple, *new_bins)):
             raise InputError(f"rebin needs bins without tails, got {self.bins}, {new}")
         if self.linear.bias is None:
             raise InputError(
-                "rebin needs bias=True: a density beyond the old bins is no matter of "
-                "the features"
+                "rebin needs bias=True: the density beyond the old bins does not "
+                "depend on the features"
             )
         if features is not None:
             features = features.detach().flatten(0, -2)
-        n_sharing = (self.n_targets or 1) // len(each_new)
-        weights = self.linear.weight.view(len(each_new), n_sharing, self.n_bins, -1)
-        biases = self.linear.bias.view(len(each_new), n_sharing, self.n_bins)
-        for i, (old, wanted) in enumerate(zip(self._each_bins, each_new, strict=True)):
-            rebin_readout(weights[i].mT, biases[i], old, wanted, features)
+        n_sharing = (self.n_targets or 1) // len(new_bins)
+        weights = self.linear.weight.view(len(new_bins), n_sharing, self.n_bins, -1)
+        biases = self.linear.bias.view(len(new_bins), n_sharing, self.n_bins)
+        pairs = zip(self._bins_tuple, new_bins, strict=True)
+        for i, pair in enumerate(pairs):
+            rebin_readout(weights[i].mT, biases[i], *pair, features)
         self.bins = new
 
     def _start_uniform(self) -> None:
         nn.init.zeros_(self.linear.weight)
-        uneven = [bins for bins in self._each_bins if not bins.is_uniform]
+        uneven = [bins for bins in self._bins_tuple if not bins.is_uniform]
         if self.linear.bias is None:
             if uneven:
                 raise InputError(
-                    "zero_init needs bias=True for bins of uneven widths: equal logits "
-                    f"are no uniform density on {uneven[0]}"
+                    "zero_init needs bias=True for bins of unequal widths: equal "
+                    f"logits are not a uniform density on {uneven[0]}"
                 )
             return
-        # Equal density: probability in proportion to the width.
+        # A uniform density has probabilities proportional to the widths.
         start = torch.stack(
-            [(bins.widths / bins.widths.mean()).log() for bins in self._each_bins]
+            [(bins.widths / bins.widths.mean()).log() for bins in self._bins_tuple]
         )  # (1 or m, k)
         with torch.no_grad():
             self.linear.bias.view(-1, self.n_bins).copy_(start)
 
     def get_extra_state(self) -> Tensor:  # (1 or m, k + 5)
-        """Return the bins as float64 numbers: the saved state."""
-        return torch.stack([bins.state() for bins in self._each_bins])
+        """Return the bins as a float64 tensor, for ``state_dict``."""
+        return torch.stack([bins.state() for bins in self._bins_tuple])
 
     def set_extra_state(self, state: Tensor) -> None:
-        """Take over saved bins."""
+        """Restore the bins from ``state_dict``."""
         self.bins = restored_bins(self.bins, as_float64(state))
 
     def extra_repr(self) -> str:
-        """Return what print(head) shows."""
+        """Return the details that ``print(head)`` shows."""
         return f"bins={self.bins}, n_targets={self.n_targets}"

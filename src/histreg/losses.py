@@ -2,7 +2,7 @@
 
 The functions return a loss per sample, ``(...)``; the mean belongs to the training
 loop, or to `HistogramLoss`, the module that turns ``(logits, y)`` into one number. A
-loss has the dtype of what the network gave, float32 for half precision.
+loss has the dtype of the network's outputs, float32 for half precision.
 """
 
 from __future__ import annotations
@@ -414,13 +414,13 @@ class HistogramLoss(nn.Module):
         self._targets = [
             target_of(
                 target,
-                sigma=each,
+                sigma=value,
                 sigma_in_bins=sigma_in_bins,
                 keeps_mean=keeps_mean,
                 epsilon=epsilon,
                 out_of_range=out_of_range,
             )
-            for each in self._one_per_target(sigma)
+            for value in self._one_per_target(sigma)
         ]
         self._prepare()
 
@@ -437,12 +437,12 @@ class HistogramLoss(nn.Module):
         """
         sigmas = [
             target.sigma_on(bins) if isinstance(target, GaussianTarget) else math.nan
-            for target, bins in zip(self._targets, self._each_bins, strict=True)
+            for target, bins in zip(self._targets, self._bins_tuple, strict=True)
         ]
         return sigmas[0] if isinstance(self.bins, Bins) else sigmas
 
     @property
-    def _each_bins(self) -> tuple[Bins, ...]:
+    def _bins_tuple(self) -> tuple[Bins, ...]:
         return (self._bins,) if isinstance(self._bins, Bins) else self._bins
 
     def forward(
@@ -471,7 +471,7 @@ class HistogramLoss(nn.Module):
         Tensor of shape (), or that of y if ``reduction="none"``
         """
         check_tensor("logits", logits)
-        n_bins = self._each_bins[0].n_bins
+        n_bins = self._bins_tuple[0].n_bins
         if logits.dim() == 0 or logits.shape[-1] != n_bins:
             raise InputError(
                 f"logits must have {n_bins} entries in the last dimension, one per "
@@ -521,7 +521,7 @@ class HistogramLoss(nn.Module):
         self, i: int, logits: Tensor, y: Tensor, censored: Tensor | None
     ) -> Tensor:
         """Return the loss per sample for the i-th target."""
-        bins = self._each_bins[i]
+        bins = self._bins_tuple[i]
         self._look_at(y, bins)
         losses = self._target_losses[i](logits, y)
         if censored is None:
@@ -554,7 +554,7 @@ class HistogramLoss(nn.Module):
         """Build the tables of the targets for the present bins and device."""
         self._target_losses = [
             TargetLoss(target, bins)
-            for target, bins in zip(self._targets, self._each_bins, strict=True)
+            for target, bins in zip(self._targets, self._bins_tuple, strict=True)
         ]
         for loss in self._target_losses:
             for dtype in {torch.float32, float64_on(self._device)}:
@@ -564,7 +564,7 @@ class HistogramLoss(nn.Module):
         self, sigma: float | Sequence[float] | None
     ) -> Sequence[float | None]:
         """Return one sigma for each Bins."""
-        n_targets = len(self._each_bins)
+        n_targets = len(self._bins_tuple)
         if sigma is None:
             return [None] * n_targets
         sigmas = as_float64(sigma).reshape(-1).tolist()
@@ -592,7 +592,7 @@ class HistogramLoss(nn.Module):
         sigma of NaN.
         """
         rows = []
-        for target, bins in zip(self._targets, self._each_bins, strict=True):
+        for target, bins in zip(self._targets, self._bins_tuple, strict=True):
             size, is_in_bins = math.nan, True
             if isinstance(target, GaussianTarget):
                 size, is_in_bins = target.size, target.unit == "sigma_in_bins"
@@ -623,9 +623,11 @@ class HistogramLoss(nn.Module):
         """Return what print(loss) shows."""
         target = self.target if isinstance(self.target, str) else "callable"
         shown: dict[str, object] = {"bins": self.bins, "target": target}
-        gaussians = [each for each in self._targets if isinstance(each, GaussianTarget)]
+        gaussians = [
+            target for target in self._targets if isinstance(target, GaussianTarget)
+        ]
         if gaussians:
-            sizes = [each.size for each in gaussians]
+            sizes = [target.size for target in gaussians]
             shown[gaussians[0].unit] = sizes[0] if len(sizes) == 1 else sizes
         if target == "uniform":
             shown["epsilon"] = self.epsilon

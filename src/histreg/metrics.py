@@ -1,11 +1,11 @@
-"""Metrics: how good a predicted distribution is.
+"""Metrics: scores of predicted distributions.
 
 Functions take predictions and y of equal shapes (nothing is broadcast), as tensors,
-arrays or lists, and return one value per sample, so that they can be averaged,
-weighted or paired: float64 on the CPU, without gradients. Smaller is better for all
-scores. `SCORERS` are their means as scikit-learn scorers, for any estimator with
-``predict_dist``. `concordance` alone is one number of all samples, and greater is
-better.
+arrays or lists. They return one value per sample, which can be averaged, weighted or
+paired: float64 on the CPU, without gradients. Smaller is better for all scores.
+`SCORERS` holds their means as scikit-learn scorers, for any estimator with
+``predict_dist``. Only `concordance` returns a single number for all samples, and
+greater is better.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ __all__ = [
 
 
 def crps(distribution: Histogram, y: ArrayLike | Tensor) -> Tensor:
-    """Return the continuous ranked probability score, as `Histogram.crps`.
+    """Return the continuous ranked probability score; see `Histogram.crps`.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def pit(distribution: Histogram, y: ArrayLike | Tensor) -> Tensor:
 def pinball(
     quantile: ArrayLike | Tensor, y: ArrayLike | Tensor, *, level: float
 ) -> Tensor:
-    """Return the pinball loss of a predicted quantile, which the true one minimises.
+    """Return the pinball loss, which is minimised by the true quantile.
 
     Parameters
     ----------
@@ -123,9 +123,10 @@ def interval_score(
     *,
     coverage: float,
 ) -> Tensor:
-    """Return the width plus 2 / (1 - coverage) times the distance of y outside.
+    """Return the width plus a penalty for y outside the interval.
 
-    The central interval of the true distribution minimises it (Gneiting and Raftery,
+    The penalty is 2 / (1 - coverage) times the distance of y from the interval. The
+    central interval of the true distribution minimises the score (Gneiting and Raftery,
     2007, eq. 43).
 
     Parameters
@@ -181,9 +182,9 @@ def width(lower: ArrayLike | Tensor, upper: ArrayLike | Tensor) -> Tensor:
 class Scorer:
     """The mean of a metric as a scikit-learn scorer: ``scorer(estimator, X, y)``.
 
-    The estimator must have ``predict_dist(X)``, or end in one that does: a pipeline,
-    or a search such as ``GridSearchCV``. Greater is better for a scorer, so a
-    score is negated. Pass it as ``scoring=`` to ``cross_val_score`` and the like.
+    The estimator must have ``predict_dist(X)``, or be a pipeline or a search such as
+    ``GridSearchCV`` around one that does. Greater is better for scikit-learn, so scores
+    are negated. Pass it as ``scoring=`` to functions such as ``cross_val_score``.
 
     Parameters
     ----------
@@ -212,7 +213,7 @@ class Scorer:
 
 
 def _predicted(estimator: Any, X: Any) -> Histogram:
-    """Return the estimator's distribution; pipelines and searches do not pass it on."""
+    """Return the distribution, also of an estimator within a pipeline or a search."""
     estimator = getattr(estimator, "best_estimator_", estimator)
     if hasattr(estimator, "steps"):
         if len(estimator.steps) > 1:
@@ -247,6 +248,6 @@ SCORERS = {
     "neg_pinball_90": Scorer(_pinball_90),
     "neg_interval_score_90": Scorer(_interval_score_90),
     "neg_width_90": Scorer(_width_90),
-    # The share of y inside: to be compared with 0.9, not to be maximised.
+    # The fraction of y inside: compare it with 0.9, do not maximise it.
     "coverage_90": Scorer(_covered_90, sign=1),
 }

@@ -1,8 +1,8 @@
-"""Spacings: the coordinates in which bins lie evenly.
+"""Spacings: the coordinates in which bins have equal widths.
 
-A spacing is a strictly increasing function of y and its inverse, chosen by a name and
-from training targets alone. Bins that are even in the coordinate are narrow where it
-is steep.
+A spacing is a strictly increasing function of y with its inverse, determined by a name
+and the training targets. Bins of equal widths in the coordinate are narrow in y where
+the function is steep.
 
 ``"uniform"``
     y itself.
@@ -11,15 +11,17 @@ is steep.
 ``"log"``
     the logarithm, for positive y.
 ``"symlog"``
-    the area hyperbolic sine of y over the median of its magnitudes: linear around zero,
-    logarithmic far from it, for y of either sign and for zeros.
+    the inverse hyperbolic sine of y divided by its median magnitude: linear around
+    zero, logarithmic far from it, for y of either sign and for zeros.
 ``"quantile"``
-    the distribution function of the targets, mixed with a tenth of a uniform one, so
-    that no bin becomes wide because nothing lies there; equal values share a step.
+    the distribution function of the targets, mixed with a uniform one of weight 0.1, so
+    that bins do not become too wide where there are few targets; equal values share a
+    step.
 ``"auto"``
-    the first of those above, in this order, that resolves the targets: no twentieth of
-    them may lie within a single bin, unless the bins are as fine as their values. If
-    none does, the first of those that leave the least unresolved.
+    the first of the above, in this order, that resolves the targets: of the 20 groups
+    between their 5 % quantiles, none may lie within a single bin, unless the bins are
+    as fine as the values. If no spacing resolves them, the first of those with the
+    smallest unresolved share.
 """
 
 from __future__ import annotations
@@ -34,24 +36,24 @@ from histreg._checks import check_choice
 from histreg._names import SPACINGS
 from histreg.errors import InputError
 
-__all__: list[str] = []  # the names above, for `Bins.of`
+__all__: list[str] = []  # spacings are chosen by name, in `Bins.of`
 
 Array = NDArray[np.float64]
-UNIFORM_SHARE = 0.1  # of the coordinate "quantile"
-END = 0.05  # of its range, by whose slope it goes on beyond the ends
-N_PARTS = 20  # of the targets, each to be resolved by "auto"
-TIED = 1e-12  # of its magnitude, to which a value may differ from another by rounding
+UNIFORM_SHARE = 0.1  # weight of the uniform part of "quantile"
+END_SHARE = 0.05  # of the range, whose mean slope extrapolates beyond the end
+N_GROUPS = 20  # groups of targets, each to be resolved by "auto"
+TIE_TOLERANCE = 1e-12  # relative difference up to which two values count as equal
 
 
 class Spacing(NamedTuple):
-    """A coordinate: ``to`` of y, and ``back`` to it."""
+    """A coordinate: ``to`` maps y to it, ``back`` maps it to y."""
 
     to: Callable[[Array], Array]
     back: Callable[[Array], Array]
 
 
 def spacing_of(name: str, y: Array) -> Spacing:
-    """Return the spacing of a name for training targets.
+    """Return the spacing of this name for training targets.
 
     Parameters
     ----------
@@ -70,7 +72,7 @@ def spacing_of(name: str, y: Array) -> Spacing:
         if not y.min() > 0:
             raise InputError(
                 'the spacing "log" needs positive targets ("symlog" takes any), got a '
-                f"smallest {y.min():g}"
+                f"minimum of {y.min():g}"
             )
         return Spacing(np.log, np.exp)
     if name == "symlog":
@@ -80,83 +82,86 @@ def spacing_of(name: str, y: Array) -> Spacing:
 
 
 def _of_quantiles(y: Array) -> Spacing:
-    values, counts = _different(y)
-    share = (np.cumsum(counts) - counts / 2) / len(y)  # below, and half of equal ones
+    values, counts = _distinct(y)
+    share = (np.cumsum(counts) - counts / 2) / len(y)  # below, plus half of the ties
     share = (share - share[0]) / (share[-1] - share[0])
     even = (values - values[0]) / (values[-1] - values[0])
-    places = (1 - UNIFORM_SHARE) * share + UNIFORM_SHARE * even
-    return Spacing(_line(values, places), _line(places, values))
+    coordinates = (1 - UNIFORM_SHARE) * share + UNIFORM_SHARE * even
+    return Spacing(_polyline(values, coordinates), _polyline(coordinates, values))
 
 
-def _different(y: Array) -> tuple[Array, NDArray[np.int64]]:
-    """Return the values of y and how many there are of each.
+def _distinct(y: Array) -> tuple[Array, NDArray[np.int64]]:
+    """Return the distinct values of y and their counts.
 
-    0.3 and 0.1 + 0.2 are one: no borders fit between them. Where all of y are so near,
-    their differences are what there is to resolve.
+    Values that differ only by rounding, such as 0.3 and 0.1 + 0.2, count as one: no
+    borders fit between them. If all of y are that close, every difference counts.
     """
     values, counts = np.unique(y, return_counts=True)
-    allowed = TIED * np.abs(values)
-    if values[-1] - values[0] <= 1000 * allowed.max():
+    tolerance = TIE_TOLERANCE * np.abs(values)
+    if values[-1] - values[0] <= 1000 * tolerance.max():
         return values, counts
-    first = np.append(0, 1 + np.flatnonzero(np.diff(values) > allowed[1:]))
+    first = np.append(0, 1 + np.flatnonzero(np.diff(values) > tolerance[1:]))
     return values[first], np.add.reduceat(counts, first)
 
 
 def resolving(y: Array, borders_of: Callable[[str], Array]) -> Array:
-    """Return the borders that ``"auto"`` takes, of those that a name has.
+    """Return the borders of the spacing that ``"auto"`` chooses.
 
-    Those of ``"uniform"``, whatever they are, if none are finite and increase.
+    If no spacing has finite, increasing borders, those of ``"uniform"`` are returned.
 
     Parameters
     ----------
     y : array of shape (n,)
     borders_of : callable, name -> array of shape (k + 1,)
     """
-    found = []
+    candidates = []
     for name in SPACINGS[:-1]:
         if name == "log" and not y.min() > 0:
             continue
         borders = borders_of(name)
         if not (np.isfinite(borders).all() and (np.diff(borders) > 0).all()):
-            continue  # beyond float64, for y of hundreds of powers of ten
-        found.append((share_unresolved(borders, y), borders))
-        if found[-1][0] == 0:
-            break
-    return min(found, key=lambda each: each[0])[1] if found else borders_of(SPACINGS[0])
+            continue  # y spans hundreds of orders of magnitude, beyond float64
+        unresolved = share_unresolved(borders, y)
+        if unresolved == 0:
+            return borders
+        candidates.append((unresolved, borders))
+    if not candidates:
+        return borders_of(SPACINGS[0])
+    return min(candidates, key=lambda candidate: candidate[0])[1]
 
 
 def share_unresolved(borders: Array, y: Array) -> float:
-    """Return the share of the targets whose twentieth lies within a single bin.
+    """Return the share of 20 equal groups of targets that lie within a single bin.
 
-    Except where bins are as fine as the values themselves: a twentieth of equal values,
-    or of neighbouring whole numbers, asks for no more than a bin for two of them.
+    Groups are those between the 5 % quantiles. A group of equal values or of
+    neighbouring integers counts as resolved if it has at least one bin for two values.
 
     Parameters
     ----------
     borders : array of shape (k + 1,)
     y : array of shape (n,)
-        Those beyond the borders count as at them.
+        Targets beyond the borders are clipped to them.
     """
     y = y.clip(borders[0], borders[-1])
-    values, _ = _different(y)
-    levels = np.quantile(y, np.linspace(0, 1, N_PARTS + 1), method="inverted_cdf")
-    places = np.interp(levels, borders, np.arange(len(borders)))
-    # To the right, since a level may be a rounding above its value.
+    values, _ = _distinct(y)
+    levels = np.quantile(y, np.linspace(0, 1, N_GROUPS + 1), method="inverted_cdf")
+    coordinates = np.interp(levels, borders, np.arange(len(borders)))
+    # side="right", because a level may exceed its value by a rounding error.
     first, last = np.searchsorted(values, (levels[:-1], levels[1:]), side="right")
-    n_steps = last - first  # between different values of a part
-    n_bins = np.diff(places)
+    n_steps = last - first  # between distinct values of a group
+    n_bins = np.diff(coordinates)
     return float(((n_bins < 1) & (2 * n_bins < n_steps)).mean())
 
 
-def _line(x: Array, y: Array) -> Callable[[Array], Array]:
-    """Return the line through increasing points, beyond its ends as near to them."""
-    inner = np.interp([x[0] + END * (x[-1] - x[0]), x[-1] - END * (x[-1] - x[0])], x, y)
+def _polyline(x: Array, y: Array) -> Callable[[Array], Array]:
+    """Return the polyline through increasing points, extrapolated linearly."""
+    run = END_SHARE * (x[-1] - x[0])
+    inner = np.interp([x[0] + run, x[-1] - run], x, y)
 
-    def at(wanted: Array) -> Array:
-        wanted = np.asarray(wanted)
-        run = END * (x[-1] - x[0])
-        below = (wanted - x[0]) * (inner[0] - y[0]) / run
-        above = (wanted - x[-1]) * (y[-1] - inner[1]) / run
-        return np.interp(wanted, x, y) + np.minimum(below, 0) + np.maximum(above, 0)
+    def at(points: Array) -> Array:
+        points = np.asarray(points)
+        below = (points - x[0]) * (inner[0] - y[0]) / run
+        above = (points - x[-1]) * (y[-1] - inner[1]) / run
+        return np.interp(points, x, y) + np.minimum(below, 0) + np.maximum(above, 0)
 
     return at

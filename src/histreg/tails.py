@@ -1,12 +1,12 @@
-r"""Tails: how the mass of an end bin lies when the bin has no end.
+r"""Tails: the distribution of mass within an unbounded end bin.
 
-Beyond a threshold, at distance z, lies the share
+The share of the bin's mass at a distance of more than z beyond the threshold is
 
 .. math:: S(z) = (1 + \xi z / s)^{-1 / \xi}
 
-of the bin's mass, with scale s and shape ξ: the generalised Pareto distribution, to
-which what exceeds a high threshold tends for nearly every distribution. For ξ = 0 it is
-the exponential one, exp(-z / s). The mean exists for ξ < 1, which is required.
+with scale s and shape ξ. This is the generalised Pareto distribution, to which the
+excesses over a high threshold converge for nearly every distribution. For ξ = 0 it is
+the exponential distribution, exp(-z / s). The mean exists for ξ < 1, which is required.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from histreg.errors import InputError
 
 __all__ = ["Tail"]
 
-SHARE = 0.02  # of the targets that a tail is fitted to
-FEWEST = 25  # of them: the shape's standard error is then a fifth, or more
+TAIL_SHARE = 0.02  # of the targets, to which a tail is fitted
+MIN_TAIL_TARGETS = 25  # at which the standard error of the shape is at least 0.2
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Tail:
     scale : float
         Positive.
     shape : float in [0, 1)
-        0 is exponential; the k-th moment is finite below 1 / k.
+        0 is exponential; the k-th moment is finite if the shape is below 1 / k.
 
     Examples
     --------
@@ -54,41 +54,42 @@ class Tail:
         check_positive("scale", self.scale)
         if not 0 <= self.shape < 1:
             raise InputError(
-                "shape must lie in [0, 1), where a tail has a mean and no end, "
+                "shape must lie in [0, 1), where the tail is unbounded and has a mean, "
                 f"got shape={self.shape}"
             )
 
     @classmethod
     def of(cls, distances: NDArray[np.float64], kind: str) -> Tail:
-        """Return the tail of greatest likelihood for these distances.
+        """Return the maximum likelihood fit to these distances.
 
         Parameters
         ----------
         distances : ndarray of shape (n,)
             Beyond the threshold, positive.
         kind : {"exponential", "gpd"}
-            A generalised Pareto distribution that would end (a negative shape) is
-            taken for exponential, one without a mean is refused.
+            If the generalised Pareto distribution is bounded (negative shape), an
+            exponential one is fitted instead; one without a mean (shape 1 or more)
+            raises an InputError.
         """
         check_choice("kind", kind, TAILS[1:])
         mean = float(np.mean(distances))
         if kind == "exponential":
             return cls(mean)
-        from scipy.stats import genpareto  # half a second, for those who need it
+        from scipy.stats import genpareto  # takes half a second to import
 
         shape, _, scale = genpareto.fit(distances / mean, floc=0)
         if shape <= 0:
             return cls(mean)
         if shape >= 1:
             raise InputError(
-                'tails="gpd" must have a mean, got a shape of '
-                f"{shape:.2f} (1 or more has none) for {len(distances)} targets; "
-                "bins even in the logarithm or in quantiles need no tail"
+                'tails="gpd" must have a mean and thus a shape below 1, got a shape of '
+                f"{shape:.2f} for {len(distances)} targets; use bins with "
+                "logarithmic or quantile spacing instead of tails"
             )
         return cls(float(scale) * mean, float(shape))
 
     def in_units_of(self, unit: float) -> Tail:
-        """Return the tail of distances over a unit."""
+        """Return the tail of distances measured in another unit."""
         return Tail(self.scale / unit, self.shape)
 
     @property
@@ -98,7 +99,7 @@ class Tail:
 
     @property
     def variance(self) -> float:
-        """The variance, infinite from a shape of one half."""
+        """The variance; infinite if the shape is one half or more."""
         if self.shape >= 0.5:
             return math.inf
         return self.mean**2 / (1 - 2 * self.shape)
@@ -118,7 +119,7 @@ class Tail:
         return (1 + self.shape) * self.log_survival(z) - math.log(self.scale)
 
     def distance(self, survival: Tensor) -> Tensor:
-        """Return the z at which S is the given share, infinite for 0."""
+        """Return the z at which S equals ``survival``; infinite for 0."""
         log = survival.log()
         if not self.shape:
             return -self.scale * log
@@ -136,7 +137,7 @@ class Tail:
 
 
 def checked_kinds(tails: str | Sequence[str]) -> tuple[str, str]:
-    """Return the kinds of the lower and the upper tail, given as one or as a pair."""
+    """Return the kinds of the lower and upper tail, from one name or a pair."""
     pair = (tails, tails) if isinstance(tails, str) else tails
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
         raise InputError(f"tails must be a name or a pair of names, got {tails!r}")
@@ -148,27 +149,28 @@ def checked_kinds(tails: str | Sequence[str]) -> tuple[str, str]:
 def tails_of(
     y: NDArray[np.float64], kinds: tuple[str, str]
 ) -> tuple[tuple[float, Tail] | None, tuple[float, Tail] | None]:
-    """Return threshold and tail of the lower and of the upper side, fitted to targets.
+    """Return threshold and tail of the lower and the upper side, fitted to targets.
 
-    A threshold lies midway between two different values, so that equal ones are all on
-    one side of it.
+    A threshold lies midway between two different values, so that equal values are on
+    the same side of it.
 
     Parameters
     ----------
     y : ndarray of shape (n,)
         Finite.
     kinds : pair of {"clip", "exponential", "gpd"}
-        ``"clip"`` has no tail. Nor has a side beyond whose threshold there are fewer
-        than ten different values, or the side of zero for targets of one sign, or
-        either if no two different values lie between the thresholds.
+        ``"clip"`` gives None. So does a side with fewer than ten different values
+        beyond its threshold, and the side of zero if all targets have one sign. Both
+        are None if fewer than two different values lie between the thresholds.
     """
     if kinds == ("clip", "clip"):
         return None, None
-    if len(y) < 4 * FEWEST:
+    min_targets = 4 * MIN_TAIL_TARGETS
+    if len(y) < min_targets:
         raise InputError(
-            f"tails must be fitted to at least {4 * FEWEST} targets, got {len(y)}"
+            f"tails must be fitted to at least {min_targets} targets, got {len(y)}"
         )
-    n_beyond = max(FEWEST, math.ceil(SHARE * len(y)))
+    n_beyond = max(MIN_TAIL_TARGETS, math.ceil(TAIL_SHARE * len(y)))
     low, high = float(y.min()), float(y.max())
     beyond: list[NDArray[np.float64] | None] = []
     for sign, kind in zip((-1, 1), kinds, strict=True):

@@ -489,7 +489,7 @@ class FunctionTarget(Target):
     keeps_mean: bool | None = None
 
     def probs(self, y: Tensor, bins: Bins) -> Tensor:
-        """Return what the function returns."""
+        """Return the probabilities that the function returns."""
         y = clip_to_bins(y, bins, self.out_of_range)
         probs = self.function(y, bins)
         return with_mean(probs, y, bins) if self.keeps_mean else probs
@@ -603,7 +603,7 @@ def _truncated_gaussian(y: Tensor, borders: Tensor, sigma: float | Tensor) -> Te
     low, high = borders[0], borders[-1]
     y = y.to(borders.dtype).unsqueeze(-1)  # (..., 1)
     sigma = torch.as_tensor(sigma, dtype=borders.dtype, device=y.device)
-    smallest, largest = ((high - low) * each for each in USEFUL_SIGMAS)
+    smallest, largest = ((high - low) * sigma for sigma in USEFUL_SIGMAS)
     sigma = sigma.clamp(smallest, largest).unsqueeze(-1)  # (..., 1)
 
     nearest = y.clamp(low, high)
@@ -651,7 +651,8 @@ def _check_positive_everywhere(name: str, values: Tensor) -> None:
     check_finite(name, values)
     if is_free_to_read(values) and not bool((values > 0).all()):
         raise InputError(
-            f"{name} must be positive everywhere, got a smallest {values.min().item()}"
+            f"{name} must be positive everywhere, got a minimum of "
+            f"{values.min().item()}"
         )
 
 
@@ -664,7 +665,7 @@ def _checked(y: Tensor, bins: Bins, out_of_range: str) -> Tensor:
 
 
 def clip_to_bins(y: Tensor, bins: Bins, out_of_range: str) -> Tensor:
-    """Return y clipped to the bins, left as it is, or refused.
+    """Return y clipped to the bins or unchanged, or raise an InputError.
 
     Clipping is in float64: the ends may not be representable in the dtype of y. A y in
     a tail is moved to the mean of its bin, whatever the choice.

@@ -1,8 +1,8 @@
 """Theory: the paper's propositions and bias formulas as functions.
 
-Three things move the mean of a target vector away from y: the bins are coarse
-(discretisation), the support ends (truncation), and y lies outside. `explain` puts
-them in one table for given bins, smoothing and targets.
+The mean of a target vector differs from y for three reasons: the bins are coarse
+(discretisation), the support is bounded (truncation), or y lies outside the bins.
+`explain` shows them in one table for given bins, smoothing and targets.
 
 All functions work in float64, on tensors, arrays or numbers.
 """
@@ -64,11 +64,11 @@ def discretization_bias(
     offset : array-like of shape (...)
         δ, within half a width of zero.
     sigma, width : float
-        In the same unit as ``offset``; the bins are even.
+        In the same unit as ``offset``; all bins have this width.
     series : {"auto", "cdf", "fourier"}
         ``"cdf"`` needs few terms for a small sigma, ``"fourier"`` for a large one,
-        where it also keeps its relative precision; ``"auto"`` changes over at 0.3
-        widths.
+        where it also keeps its relative precision; ``"auto"`` uses ``"fourier"`` above
+        a sigma of 0.3 widths.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def discretization_bias(
     check_positive("sigma", sigma)
     check_positive("width", width)
     check_choice("series", series, ("auto", "cdf", "fourier"))
-    delta = as_float64(offset) / width  # in widths, as all below
+    delta = as_float64(offset) / width  # in widths, like everything below
     if not bool((delta.abs() <= 0.5 * (1 + 1e-12)).all()):
         raise InputError(
             "offset must lie within half a width of zero, "
@@ -91,14 +91,14 @@ def discretization_bias(
     sigma = sigma / width
     delta = delta.unsqueeze(-1)  # (..., 1)
     if series == "fourier" or (series == "auto" and sigma > 0.3):
-        # Terms fall as exp(-2 (pi n sigma)^2), below 1e-17 from here on.
-        n = _counted(math.ceil(1.5 / sigma) + 1)
+        # Terms decay as exp(-2 (pi n sigma)^2) and are below 1e-17 after these n.
+        n = _one_to(math.ceil(1.5 / sigma) + 1)
         sign = 1 - 2 * (n % 2)
         decay = torch.exp(-2 * (math.pi * n * sigma) ** 2)
         terms = sign / (math.pi * n) * torch.sin(2 * math.pi * n * delta) * decay
         return terms.sum(dim=-1) * width
-    # Beyond 9 sigmas both terms of a difference are one.
-    i = _counted(math.ceil(9 * sigma) + 1)
+    # Beyond 9 sigmas both terms of a difference round to one.
+    i = _one_to(math.ceil(9 * sigma) + 1)
     near, far = i - 0.5 - delta.abs(), i - 0.5 + delta.abs()
     moved = targets.normal_mass(near / sigma, far / sigma).sum(dim=-1)
     delta = delta.squeeze(-1)
@@ -131,7 +131,7 @@ def truncation_bias(
             f"y must lie within [{low:g}, {high:g}], "
             f"got {y.min().item():g}..{y.max().item():g}"
         )
-    sigma = max(sigma, 1e-30 * (high - low))  # so that no quotient is infinite
+    sigma = max(sigma, 1e-30 * (high - low))  # avoids infinite quotients
     alpha, beta = (low - y) / sigma, (high - y) / sigma
     # φ(α) - φ(β), from the end nearer to y, which has the larger of the two: with g
     # half the difference of squares, φ(nearer) (1 - exp(-|g|)) and the sign of -g.
@@ -143,7 +143,7 @@ def truncation_bias(
 
 
 def label_bias(y: ArrayLike | Tensor, bins: Bins, target_probs: Tensor) -> Tensor:
-    """Return the mean of each target minus its y: what a perfect fit still misses.
+    """Return the mean of each target minus its y: the bias of a perfect fit.
 
     Parameters
     ----------
@@ -164,16 +164,16 @@ def label_bias(y: ArrayLike | Tensor, bins: Bins, target_probs: Tensor) -> Tenso
     """
     y = as_float64(y)
     check_shape("target_probs", target_probs, (*y.shape, bins.n_bins), because="for y")
-    # Distances from y, not positions: an offset of the bins would swamp the bias.
+    # Distances from y, not positions: bins far from zero would lose the bias.
     distance = bins.centers - y.unsqueeze(-1)  # (..., k)
     return (as_float64(target_probs) * distance).sum(dim=-1)
 
 
 def bias_bound(bins: Bins) -> float:
-    """Return half the widest bin: no discretisation bias exceeds it (statement 4).
+    """Return half the largest width, a bound on the discretisation bias (statement 4).
 
-    One-bin targets attain it at a border; Gaussian ones approach it as sigma goes to 0
-    and y to a border, in this order.
+    One-bin targets attain it at a border. Gaussian targets approach it as first sigma
+    goes to 0 and then y to a border.
     """
     return bins.widths.max().item() / 2
 
@@ -183,7 +183,8 @@ def entropy_floor(sigma_in_bins: float) -> float:
 
     .. math:: \tfrac{1}{2} \ln\left(2 \pi e (\sigma_w^2 + \tfrac{1}{12})\right)
 
-    An approximation for y away from the ends: within 1e-4 for σ_w >= 1, 0.01 at 0.5.
+    An approximation for y away from the ends; the error is below 1e-4 for σ_w >= 1
+    and 0.01 at 0.5.
 
     Examples
     --------
@@ -201,8 +202,8 @@ def gradient_bound(
 
     .. math:: (l + \|\phi\|) \sum_i |p_i - h_i| \le 2 (l + \|\phi\|)
 
-    For the squared error ``(f - y)² / 2`` the sum is replaced by |f - y|, which has no
-    bound.
+    For the squared error ``(f - y)² / 2`` the sum is replaced by |f - y|, which is
+    unbounded.
 
     Parameters
     ----------
@@ -239,8 +240,8 @@ def prediction_bound(
         The divergence D: the histogram loss minus the entropy of its target.
     low, high : float
     shift_invariant : bool
-        The paper has 4 max(|a|, |b|)² for the first factor, which grows when y is
-        shifted and is never smaller; False gives that.
+        If False, the first factor is that of the paper, 4 max(|a|, |b|)², which depends
+        on the position of the interval and is never smaller.
 
     Returns
     -------
@@ -263,48 +264,48 @@ def prediction_bound(
     return length * length * torch.minimum(kl / 2, -torch.expm1(-kl))
 
 
-def _counted(n: int) -> Tensor:
+def _one_to(n: int) -> Tensor:
     """Return 1, 2, ..., n."""
     return torch.arange(1, n + 1, dtype=torch.float64, device="cpu")
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """What a choice of bins and smoothing costs; ``print`` shows it as a table.
+    """The errors that bins and smoothing introduce; ``print`` shows them as a table.
 
-    Biases are of the target's mean, in units of y; ``None`` where there is no closed
-    form (uneven bins).
+    Biases are those of the target's mean, in units of y; ``None`` where there is no
+    closed form (bins of unequal widths).
     """
 
     bins: Bins
     sigma: float | None
-    """In units of y; None if it was given in bins of unequal width."""
+    """In units of y; None if it was given in bins and their widths are unequal."""
     sigma_in_bins: float | None
     """As it was given, or None."""
     n_y: int
     widest_bin: float
     discretization_bias: float | None
-    """The largest within a bin, from the bins being coarse alone."""
+    """The largest within a bin, due to coarse bins alone."""
     truncation_bias: float | None
-    """The largest at the smallest and largest y inside, from the support ending."""
+    """The larger one at the smallest and largest y inside, due to bounded support."""
     mean_label_bias: float
-    """Mean absolute bias over all y, everything together, clipping included."""
+    """Mean absolute bias over all y, from all causes, including clipping."""
     max_label_bias: float
     share_outside: float
-    """Share of y outside the bins, which the loss clips."""
+    """Share of y outside the bins, which are clipped by the loss."""
     variance_added: float
     """The mean variance of the targets, which a perfect fit adds to that of y given x:
-    sigma² + w² / 6 on even bins (half of w² / 6 from moving mass to bins, half from its
-    spread within them)."""
+    sigma² + w² / 6 for bins of equal widths w (half of w² / 6 from moving mass to bins,
+    half from its spread within them)."""
     sd_of_y: float
     loss_floor: float
-    """The mean entropy of the targets: no training loss goes below it."""
+    """The mean entropy of the targets, a lower bound on the training loss."""
     share_unresolved: float
-    """Share of y that the bins do not tell apart: of its twentieths, those that lie
+    """Share of y that the bins do not resolve: of 20 equal groups, those that lie
     within a single bin; see `histreg.spacings`."""
     resolving_spacing: str | None
-    """The first spacing whose bins, as many and with room for a target of the
-    recommended smoothing, tell all of y apart, if these do not and another does."""
+    """The first spacing that resolves all of y with as many bins and the recommended
+    padding; None if these bins do, or if no spacing does."""
 
     def __str__(self) -> str:
         width = self.widest_bin
@@ -372,7 +373,7 @@ def explain(
     *,
     sigma_in_bins: float | None = None,
 ) -> Explanation:
-    """Return what HL-Gauss with these bins and this sigma costs on these targets.
+    """Return the errors that these bins and this sigma introduce for these targets.
 
     Parameters
     ----------
@@ -380,11 +381,11 @@ def explain(
     sigma : float or None
         In units of y.
     y : array-like of shape (n,)
-        Training targets, say.
+        For example the training targets.
     sigma_in_bins : float, optional
-        In place of ``sigma``. On bins of unequal width, or with tails, targets keep
-        their means, as those of `HistogramLoss` do; to a target all y in a tail are the
-        mean of that.
+        Alternative to ``sigma``. With bins of unequal width or tails, targets keep
+        their means, as in `HistogramLoss`; a y in a tail is replaced by the mean of the
+        tail.
 
     Returns
     -------
@@ -418,24 +419,24 @@ def explain(
         truncation = at_ends.abs().max().item()
     discretization = None
     if bins.is_uniform and sigma is not None:
-        places = (_counted(2001) - 1001) / 2000 * bins.width
-        series = discretization_bias(places, sigma=sigma, width=bins.width)
+        offsets = (_one_to(2001) - 1001) / 2000 * bins.width
+        series = discretization_bias(offsets, sigma=sigma, width=bins.width)
         discretization = series.abs().max().item()
     biases, variances, entropies = [], [], []
-    for some in y.split(65536):  # n x k numbers of many y would fill the memory
+    for chunk in y.split(65536):  # all n x k target probabilities may not fit in memory
         target_probs = targets.gaussian(
-            some,
+            chunk,
             bins,
             sigma=sigma,
             sigma_in_bins=sigma_in_bins if sigma is None else None,
             keeps_mean=not bins.is_uniform,
         )
-        biases.append(label_bias(some, bins, target_probs).abs())
+        biases.append(label_bias(chunk, bins, target_probs).abs())
         variances.append(Histogram(bins, probs=target_probs).variance)
         entropies.append(torch.special.entr(target_probs).sum(dim=-1))
     bias = torch.cat(biases)
     first, last = bins.lower_tail is not None, bins.upper_tail is not None
-    resolving = bins.borders[first : bins.n_bins + 1 - last]  # a tail is not to tell
+    resolving = bins.borders[first : bins.n_bins + 1 - last]  # tails are not meant to
     unresolved = spacings.share_unresolved(resolving.numpy(), y.numpy())
     return Explanation(
         bins=bins,
@@ -457,14 +458,14 @@ def explain(
 
 
 def _resolving_spacing(y: Tensor, bins: Bins) -> str | None:
-    """Return the first name, not of these bins, that tells all of y apart, if any."""
-    padding = 3.0 if bins.n_bins > 24 else 0.0  # half of so few would be padding
+    """Return the first other spacing that resolves all of y, if any."""
+    padding = 3.0 if bins.n_bins > 24 else 0.0  # or padding would take half of the bins
     for name in SPACINGS[int(bins.is_uniform) : -1]:
         try:
             other = Bins.of(
                 y, n_bins=bins.n_bins, padding_in_sigmas=padding, spacing=name
             )
-        except ValueError:  # negative y have no logarithm, huge ones no padding
+        except ValueError:  # no logarithm of negative y, no padding for huge y
             continue
         if not spacings.share_unresolved(other.borders.numpy(), y.numpy()):
             return name

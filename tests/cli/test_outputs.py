@@ -60,7 +60,7 @@ def test_a_link_to_nowhere_is_something_that_is_there(tmp_path):
 @pytest.mark.parametrize("path", ["/dev/null", "."])
 def test_what_is_no_plain_file_is_never_replaced(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match="--out must be a file, got "):
+    with pytest.raises(InputError, match="--out must be a regular file, got "):
         check_output("--out", Path(path), overwrite=True)
 
 

@@ -111,7 +111,9 @@ def test_what_is_not_finished_is_told_here_too():
 
 
 def test_an_experiment_without_pairs_is_refused():
-    with pytest.raises(ValueError, match=r"--paired must be for one of .*, got bias"):
+    with pytest.raises(
+        ValueError, match=r"--paired is available only for .*, got bias"
+    ):
         tables_of("bias", [], is_paired=True)
 
 

@@ -249,10 +249,10 @@ def described_as(**changes):
         (cut_description, "is damaged: it is not valid JSON"),
         (described_as(name="other"), "is damaged: its checksum is not that of its"),
         (described_as(name=None), "is damaged: its checksum is not that of its"),
-        (described_as(format="other"), "must describe a histreg model"),
+        (described_as(format="other"), "does not describe a histreg model"),
         (described_as(version=99), "must be of version 2.*got version 99"),
         (described_as(weights="../../etc/passwd"), "is damaged: its checksum"),
-        (lambda folder: (folder / "model.json").write_text("[]"), "must describe"),
+        (lambda folder: (folder / "model.json").write_text("[]"), "does not describe"),
         (lambda folder: (folder / "model.json").unlink(), "must be a folder with a"),
     ],
 )

@@ -32,7 +32,7 @@ from tests.tabular.examples import SMALL, data
         ({"embedding_width": -1}, "embedding_width must be a whole number"),
         ({"dropout": "much"}, "dropout must be a number"),
         ({"validation_fraction": None}, "validation_fraction must be a number"),
-        ({"device": "abacus"}, "device must be one that this PyTorch has"),
+        ({"device": "abacus"}, "device must be 'auto' or available in this PyTorch"),
         ({"callback": 3}, "callback must be callable"),
     ],
 )

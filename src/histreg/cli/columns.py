@@ -1,4 +1,4 @@
-"""Columns: what a command takes from a table, checked."""
+"""Columns: checks and conversions of the columns that a command uses."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def exit_with(sentence: str, code: int) -> NoReturn:
 
 
 def _discard_stdout() -> None:
-    """Send what is left in the buffer to nowhere, or Python complains on exit."""
+    """Discard the rest of the output buffer, or Python reports an error on exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
 

@@ -28,7 +28,7 @@ from histreg.cli.table_formats import check_table_input, check_table_output
 from histreg.errors import InputError
 
 EXAMPLE = "Example: histreg fit houses.csv --target price --drop id --out model/"
-MIN_BINS = 13  # of which twelve are padding
+MIN_BINS = 13  # twelve of them are padding
 MAX_SEED = 2**32 - 1  # of NumPy's generators
 
 
@@ -39,7 +39,7 @@ class FitOptions:
     Raises
     ------
     InputError
-        If a value cannot be used, whatever the table holds.
+        If a value is invalid for any table.
     """
 
     table: TablePath
@@ -171,7 +171,7 @@ class FitOptions:
 
     @property
     def spelling(self) -> Spelling:
-        """What is said about how the table writes numbers and dates."""
+        """The given spelling of numbers and dates."""
         return Spelling.from_options(self.delimiter, self.decimal, self.day_first)
 
     def check_paths(self) -> None:

@@ -15,7 +15,7 @@ EXAMPLE = "Example: histreg inspect model/"
 
 @exit_on_user_error
 def inspect(model: ModelPath) -> None:
-    """Show what a model is, its test scores, its bins and what theory says of them."""
+    """Show a model's properties, test scores and bins, and their theoretical errors."""
     with requires_extra("cli"):
         from rich.console import Console
         from rich.markup import escape

@@ -40,7 +40,7 @@ class Interpretation:
     ----------
     frame : DataFrame
     spelling : Spelling
-        That of the table, as far as it is known.
+        Spelling of the table, as far as it is known.
     facts : list of str
         Conclusions that are certain but not obvious, such as a decimal comma.
     assumptions : list of str
@@ -75,11 +75,11 @@ def interpret(
     table : DataFrame
         As `tables.read` returns it.
     labels : collection of str
-        Columns to read as labels, whatever they look like.
+        Columns to read as labels in any case.
     given : Spelling, optional
         What is known of the table: its delimiter, and the options of the command.
     fitted : Spelling, optional
-        That of the table that a model was fitted on.
+        Spelling of the table that a model was fitted on.
 
     Raises
     ------

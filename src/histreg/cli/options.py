@@ -76,7 +76,7 @@ def takes_options(
 
 
 def split_names(given: list[str] | None) -> list[str]:
-    """Return the names of an option that may be repeated, or hold several by commas."""
+    """Return the names of an option that is repeatable and comma-separated."""
     return [name for part in given or [] for name in part.split(",") if name]
 
 

@@ -36,9 +36,7 @@ def check_output(
         is_there = os.path.lexists(path)
         if path.exists():
             if not path.is_file():
-                raise InputError(
-                    f"{option} must be a file, got {path}, which is not one"
-                )
+                raise InputError(f"{option} must be a regular file, got {path}")
             for read in reads:
                 if read.exists() and read.samefile(path):
                     raise InputError(

@@ -119,14 +119,14 @@ def predict(
         return columns
 
     parts = [columns_of(part) for part in regressor.predict_in_chunks(X)]
-    found = {
+    predicted = {
         column: np.concatenate([part[column] for part in parts]) for column in parts[0]
     }
     frame = read.as_written
-    taken = [column for column in found if column in frame.columns]
+    taken = [column for column in predicted if column in frame.columns]
     if taken:
         raise InputError(f"{table} must not have a column {taken[0]!r} already")
-    result = pd.concat([frame, pd.DataFrame(found, index=frame.index)], axis=1)
+    result = pd.concat([frame, pd.DataFrame(predicted, index=frame.index)], axis=1)
     if out is None:
         result.to_csv(sys.stdout, index=False, **tables.text_options(read.spelling))
         return

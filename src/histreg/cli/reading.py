@@ -20,7 +20,7 @@ MAX_LINES = 5  # with the same message about different columns
 
 
 class ReadTable(NamedTuple):
-    """A table as it is written, and the columns of it that were interpreted."""
+    """A table as written in its file, and its interpreted columns."""
 
     path: Path
     file: tables.TableFile
@@ -68,11 +68,11 @@ def read_to_fit(
     ----------
     path : Path
     given : Spelling
-        What the options say.
+        The spelling given by options.
     drop : list of str
         Columns to leave out; their types do not matter.
     labels : list of str
-        Columns to read as labels, whatever they look like.
+        Columns to read as labels in any case.
     target : str
     """
     file = tables.read(path, given.delimiter)

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import pandas as pd
 import pyarrow as pa
 
-from histreg._files import whole
+from histreg._files import atomic_write
 from histreg.cli.spelling import Spelling
 from histreg.cli.table_formats import (
     SEPARATORS,
@@ -97,7 +97,7 @@ def write(table: pd.DataFrame, path: Path, spelling: Spelling | None = None) -> 
     """
     check_table_output(path)
     kind = table_format(path)
-    with whole(path) as partial:
+    with atomic_write(path) as partial:
         if kind == ".parquet":
             table.to_parquet(partial, index=False)
         else:
@@ -132,7 +132,7 @@ def _read_text(path: Path, kind: str, delimiter: str | None) -> TableFile:
         )
     for name, count in Counter(header[0] if header else []).most_common(1):
         if count > 1:
-            raise InputError(f"it must name each column once, got {name!r} twice")
+            raise InputError(f"column names must be unique, got {name!r} twice")
     with warnings.catch_warnings():
         # Rows longer than the header would be cut, with a warning.
         warnings.simplefilter("error", pd.errors.ParserWarning)

@@ -12,7 +12,7 @@ from histreg.study.datasets import source
 
 
 def scoreboard(claims: Iterable[Claim], evidence: Evidence) -> PrintedTable:
-    """Return one line for each claim: its verdict, and how many parts have which."""
+    """Return one row per claim: its verdict, and the counts of its parts' verdicts."""
     judgements = [claim.judge(evidence) for claim in claims]
     verdicts = Counter(judgement.verdict for judgement in judgements)
     counts = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in Verdict)
@@ -38,9 +38,9 @@ def _row(judgement: Judgement) -> tuple[str, ...]:
 
 
 def decided_where(judgement: Judgement) -> str:
-    """Return the data sets on which all of a claim was run, and of how many.
+    """Return the data sets on which all parts of a claim were run, and their count.
 
-    Nothing if it is about none, or was run on none.
+    Empty if the claim is about no data set, or was run on none.
     """
     names = judgement.decided_on
     if not names:

@@ -1,4 +1,4 @@
-"""Colours and marks that can be told apart in grey print and without colour vision."""
+"""Colours and marks that differ in grey print and for colour-blind readers."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ GREEN, PURPLE, BLACK = "#3d8c40", "#8b3fa8", "#000000"
 LOOKS = ((BLUE, "o"), (ORANGE, "s"), (GREEN, "^"), (PURPLE, "D"), (BLACK, "v"))
 """A colour and a mark."""
 LOOK_OF = {"HL-Gauss": LOOKS[0], "l2": LOOKS[1], "HL-OneBin": LOOKS[2], "l1": LOOKS[3]}
-"""Of the losses that figures have in common, so that they look alike in all."""
+"""Looks of the losses that several figures share."""
 
 
 def looks_of(names: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """Return a colour and a mark for each name, different ones within a figure."""
+    """Return a colour and a mark for each name, distinct within a figure."""
     distinct = list(dict.fromkeys(names))
     known = {name: LOOK_OF[name] for name in distinct if name in LOOK_OF}
     free = [look for look in LOOKS if look not in known.values()] or LOOKS

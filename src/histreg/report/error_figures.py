@@ -22,12 +22,12 @@ Label = Callable[[TableSetting], str]
 
 
 def errors(results: Results) -> Figure:
-    """Return test errors, a row for each setting, with the paper's as open marks."""
+    """Return the test errors, one row per setting; open marks are the paper's."""
     return _dots(results.tabular_settings, results.experiment.label)
 
 
 def representation(results: Results) -> Figure:
-    """Return the same by columns of Table 3, on log axes, since errors differ a lot."""
+    """Return the same by columns of Table 3, on log axes, as errors differ widely."""
     settings = sorted(
         results.tabular_settings,
         key=lambda setting: COLUMNS.index(column_of(setting.run)),
@@ -39,12 +39,12 @@ def _dots(
     settings: Sequence[TableSetting], label: Label, *, is_log: bool = False
 ) -> Figure:
     names = datasets_of(settings)
-    counts = [sum(each.dataset == name for each in settings) for name in names]
+    counts = [sum(setting.dataset == name for setting in settings) for name in names]
     heights = [0.9 + 0.3 * max(2, n) for n in counts]  # inches
     figure = Figure(figsize=(9, sum(heights)), layout="constrained")
     rows = figure.subplots(len(names), 2, squeeze=False, height_ratios=heights)
     for name, row in zip(names, rows, strict=True):
-        of_set = [each for each in settings if each.dataset == name]
+        of_set = [setting for setting in settings if setting.dataset == name]
         for ax, metric in zip(row, ("test MAE", "test RMSE"), strict=True):
             _draw_dots(ax, of_set, metric, label, is_log=is_log)
             ax.set_title(dataset(name).title)
@@ -60,14 +60,14 @@ def _draw_dots(
     *,
     is_log: bool,
 ) -> None:
-    """Draw ours as filled and the paper's as open marks, linear regression left out.
+    """Draw our errors as filled and the paper's as open marks.
 
-    Its error is several times that of any network, and would squeeze the rest.
+    Linear regression is left out: its error is several times that of any network.
     """
     networks = [
-        each
-        for each in settings
-        if each.method.name != "Linear Regression" and metric in each.estimates
+        setting
+        for setting in settings
+        if setting.method.name != "Linear Regression" and metric in setting.estimates
     ]
     heights = range(len(networks), 0, -1)
     ours = [setting.estimates[metric] for setting in networks]
@@ -78,7 +78,7 @@ def _draw_dots(
             _draw_dot(
                 ax, paper, height - 0.25, fmt="D", color=ORANGE, mfc="white", ms=4
             )
-    ax.set_yticks(list(heights), [label(each) for each in networks], fontsize=7)
+    ax.set_yticks(list(heights), [label(setting) for setting in networks], fontsize=7)
     ax.set_ylim(0.4, len(networks) + 0.6)  # rows as high as in the other axes
     if is_log:
         set_log(ax.xaxis)
@@ -99,21 +99,23 @@ def _leave_out_failures(
     ours: Sequence[Estimate],
     papers: Sequence[Estimate],
 ) -> None:
-    """Leave errors far beyond the others outside the axis, as numbers at its end."""
-    limit = 3 * float(np.median([each.mean for each in ours])) if ours else np.inf
-    if all(each.mean <= limit for each in ours):
+    """Print errors far beyond the others as numbers at the end of the axis."""
+    limit = (
+        3 * float(np.median([estimate.mean for estimate in ours])) if ours else np.inf
+    )
+    if all(estimate.mean <= limit for estimate in ours):
         return
-    shown = [each for each in (*ours, *papers) if each.mean <= limit]
-    left = min(each.mean - np.nan_to_num(each.se) for each in shown)
-    right = max(each.mean + np.nan_to_num(each.se) for each in shown)
+    shown = [estimate for estimate in (*ours, *papers) if estimate.mean <= limit]
+    left = min(estimate.mean - np.nan_to_num(estimate.se) for estimate in shown)
+    right = max(estimate.mean + np.nan_to_num(estimate.se) for estimate in shown)
     room = 0.1 * (right - left or right)
     ax.set_xlim(left - room, right + 2 * room)
-    for height, each in zip(heights, ours, strict=True):
-        if each.mean > limit:
+    for height, estimate in zip(heights, ours, strict=True):
+        if estimate.mean > limit:
             ax.text(
                 right + 2 * room,
                 height,
-                f"{each.mean:.4g} → ",
+                f"{estimate.mean:.4g} → ",
                 ha="right",
                 va="center",
                 fontsize=7,

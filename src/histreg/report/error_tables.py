@@ -43,7 +43,7 @@ def representation(results: Results) -> list[PrintedTable]:
 def _errors_tables(
     results: Results, settings: Sequence[TableSetting]
 ) -> list[PrintedTable]:
-    """Return one table for each data set."""
+    """Return one table per data set."""
     every = settings_of(results.records)
     return [
         _errors_table(

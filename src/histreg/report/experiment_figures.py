@@ -1,4 +1,4 @@
-"""The figures of experiments: records in, a drawing out, like the paper's own."""
+"""The figures of experiments, drawn from records like those of the paper."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ KINDS: dict[str, Callable[[Results], Figure]] = {
     "values": value_figures.values,
     "shapes": shape_figures.shapes,
 }
-"""What `FigureSpec.kind` may name: from results to a figure."""
+"""Values of `FigureSpec.kind`: functions from results to a figure."""
 
 
 def figure_of(name: str, records: Sequence[Record]) -> Figure:
@@ -53,7 +53,7 @@ def figure_of(name: str, records: Sequence[Record]) -> Figure:
     name : str
         The name of an experiment.
     records : sequence of Record
-        Those that there are; without any the figure is refused.
+        The existing records; an InputError is raised if there are none.
     """
     check_choice("figure", name, EXPERIMENTS)
     if not records:

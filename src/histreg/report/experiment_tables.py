@@ -1,4 +1,4 @@
-"""The tables of experiments: records in, rows out, the paper's numbers beside ours."""
+"""The tables of experiments, made from records, with the paper's numbers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ KINDS: dict[str, Callable[[Results], list[PrintedTable]]] = {
     "values": value_tables.values,
     "shapes": shape_tables.shapes,
 }
-"""What `TableSpec.kind` may name: from results to tables."""
+"""Values of `TableSpec.kind`: functions from results to tables."""
 
 
 def tables_of(
@@ -59,7 +59,7 @@ def tables_of(
     name : str
         The name of an experiment.
     records : sequence of Record
-        Those that there are.
+        The existing records.
     metrics : sequence of str
         Columns of tables of errors.
     runs : sequence of Run
@@ -84,7 +84,7 @@ def tables_of(
 
 
 def _unfinished(runs: Sequence[Run], records: Sequence[Record]) -> str:
-    """Return how many runs have no record, by method; nothing if all have one."""
+    """Return the number of runs without a record, by method; empty if none."""
     left = {*runs} - {record.run for record in records}
     if not left:
         return ""

@@ -32,16 +32,16 @@ METRIC = "test MSE"
 READINGS = tuple(product(HEADS, FIRST_WEIGHTS))
 """Heads with their first weights, in the order they are drawn."""
 TITLE_WIDTH = 45
-"""Letters that fit above a drawing."""
+"""Number of letters that fit above a drawing."""
 
 ForecastSetting = Setting[ForecastRun]
 
 
 def forecasts(results: Results) -> Figure:
-    """Return some windows of each series and model: history, truth, fan, l2's line.
+    """Return windows of each series and model: history, truth, fan and l2 forecast.
 
-    Of the seed whose forecasts are kept; a row of axes for each series and model, or,
-    where that would be more than a page, the middle window of each.
+    They come from the seed whose forecasts are kept. Each series and model has a row of
+    axes or, if that takes more than a page, only its middle window.
     """
     by_model = _records_by_model(results)
     n_windows = max(
@@ -112,7 +112,9 @@ def _draw_readings(ax: Axes, settings: Sequence[ForecastSetting]) -> None:
     height = {reading: i for i, reading in enumerate(READINGS)}
     errors = []
     for method in dict.fromkeys(setting.run.method.name for setting in settings):
-        run = next(each.run for each in settings if each.run.method.name == method)
+        run = next(
+            setting.run for setting in settings if setting.run.method.name == method
+        )
         paper = published_forecast(run.dataset, run.architecture, method, METRIC)
         if paper is None:
             continue

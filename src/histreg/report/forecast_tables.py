@@ -117,7 +117,7 @@ def _cells(setting: ForecastSetting, *, has_paper: bool) -> list[str]:
 
 
 def _in_paper(setting: ForecastSetting, metric: str) -> Estimate | None:
-    """Return the paper's number of the same thing, if it has one."""
+    """Return the paper's number for the same setting, if it has one."""
     run = setting.run
     if not run.is_of_paper:
         return None
@@ -159,14 +159,14 @@ class _Readings:
             paper[column] = published.mean
             # The loss of l2 is the squared error: one run stands for both criteria.
             same = [replace(run, validation=criterion) for criterion in CRITERIA]
-            for each in same if isinstance(run.method, L2) else [run]:
-                words = ", ".join(each.reading.values())
+            for other in same if isinstance(run.method, L2) else [run]:
+                words = ", ".join(other.reading.values())
                 ours.setdefault(words, {})[column] = estimate.mean
         return cls(paper, ours)
 
     @property
     def columns(self) -> list[str]:
-        """Of each series l2 first, whatever the order of the records."""
+        """The columns: for each series l2 first, in any order of the records."""
         pairs = product(SERIES, ("l2", "HL-Gauss"))
         columns = (f"{series} {method}" for series, method in pairs)
         return [column for column in columns if column in self.paper]
@@ -174,7 +174,7 @@ class _Readings:
     def distance(self, words: str) -> float:
         """Return the mean over all columns of abs(log(ours / the paper's)).
 
-        Where a column is not run, it counts as 0: the result is a lower bound.
+        A column that was not run counts as 0, so the result is a lower bound.
         """
         logs = (
             abs(math.log(error / self.paper[column]))
@@ -182,16 +182,16 @@ class _Readings:
         )
         return math.fsum(logs) / len(self.paper)
 
-    def is_whole(self, words: str) -> bool:
+    def is_complete(self, words: str) -> bool:
         """Return whether a reading has an error in every column."""
         return len(self.ours[words]) == len(self.paper)
 
     @property
     def nearest_first(self) -> list[str]:
-        """The readings by their distance; those that are not whole come last."""
+        """The readings by their distance; incomplete ones come last."""
         return sorted(
             self.ours,
-            key=lambda words: (not self.is_whole(words), self.distance(words)),
+            key=lambda words: (not self.is_complete(words), self.distance(words)),
         )
 
 
@@ -212,7 +212,7 @@ def _readings_table(
     for words in by_reading.nearest_first:
         errors = by_reading.ours[words]
         cells = (f"{errors[c]:.4f}" if c in errors else "" for c in by_reading.columns)
-        bound = "" if by_reading.is_whole(words) else "≥ "
+        bound = "" if by_reading.is_complete(words) else "≥ "
         rows.append((words, *cells, f"{bound}{100 * by_reading.distance(words):.1f} %"))
     notes = [
         f"Mean over {seeds_in_words(seed_counts(settings, [metric]))}, of standardised "

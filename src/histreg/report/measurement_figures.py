@@ -101,7 +101,7 @@ def bound(results: Results) -> Figure:
 
 
 def theorems(results: Results) -> Figure:
-    """Return how many powers of ten each statement is away from being violated."""
+    """Return the margin of each statement to its limit, in powers of ten."""
     values = results.records[0].outcome.metrics
     names = [name for name in TOLERANCES if name in values]
     figure = Figure(figsize=(9, 1 + 0.19 * len(names)), layout="constrained")

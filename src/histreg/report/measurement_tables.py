@@ -94,7 +94,7 @@ def bias(results: Results) -> list[PrintedTable]:
 def _bias_row(
     outcome: Outcome, name: str, x: str, factor: str = "", exponent: str = ""
 ) -> tuple[str, ...]:
-    """Return a fit beside what theory says of its factor and its exponent."""
+    """Return a fit, and the factor and exponent that theory predicts."""
     pairs = zip(outcome.curves[x], outcome.curves[f"{name} bias"], strict=True)
     negligible = next((at for at, height in pairs if height < 1e-7), math.nan)
     return (
@@ -131,7 +131,7 @@ def bound(results: Results) -> list[PrintedTable]:
 
 
 def theorems(results: Results) -> list[PrintedTable]:
-    """Return the worst case of each statement, beside what it must not exceed."""
+    """Return the worst case of each statement and its limit."""
     rows = [
         (name, f"{value:.3g}", f"{TOLERANCES[name]:.3g}")
         for record in results.records

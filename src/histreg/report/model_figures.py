@@ -32,7 +32,7 @@ def picture(draw: Callable[[Axes], None], *, height: float = 3.6) -> str:
     texts = figure.findobj(Text)
     for text in texts:
         text.set_parse_math(False)  # a column may be called "cost $a"
-    # Outlines look the same everywhere; what our font lacks, the browser's may have.
+    # Outlines look the same everywhere; the browser may have glyphs our font lacks.
     is_outlined = all(_has_outlines(text.get_text()) for text in texts)
     with (
         rc_context({"svg.fonttype": "path" if is_outlined else "none"}),
@@ -47,9 +47,9 @@ def _has_outlines(text: str) -> bool:
     """Return whether our font can draw a text letter by letter, from the left."""
     font = get_font(fontManager.findfont(FontProperties()))
     return all(
-        font.get_char_index(ord(each)) and bidirectional(each) not in ("R", "AL")
-        for each in text
-        if each.isprintable()
+        font.get_char_index(ord(letter)) and bidirectional(letter) not in ("R", "AL")
+        for letter in text
+        if letter.isprintable()
     )
 
 
@@ -130,6 +130,6 @@ def draw_error_by_spread(
 
 
 def _root_mean_square(values: Array) -> float:
-    """Return the root of the mean square, also where squares would be infinite."""
+    """Return the root mean square, also where squares would overflow."""
     largest = float(np.abs(values).max())
     return largest * float(np.sqrt(np.mean((values / (largest or 1.0)) ** 2)))

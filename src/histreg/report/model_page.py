@@ -11,7 +11,7 @@ import jinja2
 import numpy as np
 
 from histreg import metrics
-from histreg._files import whole
+from histreg._files import atomic_write
 from histreg.distribution import Histogram
 from histreg.errors import InputError
 from histreg.report.model_figures import (
@@ -51,7 +51,9 @@ class ModelPage:
         predictions = model.predict_all(X)
         distribution = predictions.distribution
         if not isinstance(distribution, Histogram):
-            raise InputError("the page is of a model with one target, got several")
+            raise InputError(
+                "the report needs a model with a single target, got several"
+            )
         as_predicted = [distribution.interval(level) for level in LEVELS]
         coverage = {"as predicted": _shares(as_predicted, y)}
         if model.model_.calibration is not None:
@@ -88,14 +90,14 @@ def write_page(page: ModelPage, path: Path) -> None:
     html = environment.from_string(template.read_text(encoding="utf-8")).render(
         page=page, pictures=_pictures(page), shown_number=shown_number
     )
-    with whole(path) as partial:
+    with atomic_write(path) as partial:
         partial.write_text(html, encoding="utf-8")
 
 
 def _pictures(page: ModelPage) -> dict[str, str | list[str]]:
     spread = page.distribution.stddev.numpy()
     pit = metrics.pit(page.distribution, page.y).numpy()
-    # Rows spread over the range of predictions, whatever their order in the table.
+    # Rows spread over the range of predictions, for any order of the table.
     ranked = np.argsort(page.predicted, kind="stable")
     places = np.linspace(0, len(ranked) - 1, min(N_EXAMPLES, len(ranked)))
     chosen = ranked[places.round().astype(int)]

@@ -16,28 +16,30 @@ from histreg.study.datasets import source
 
 
 def check_paired(name: str, metrics: Sequence[str] = ()) -> None:
-    """Refuse an experiment without a pairing, or with metrics of its own.
+    """Raise if an experiment has no pairing, or has its own metrics to compare.
 
     Parameters
     ----------
     name : str
-        Of an experiment.
+        Name of an experiment.
     metrics : sequence of str
-        Those that are asked for.
+        The requested metrics.
     """
     own = _pairing_of(experiment(name)).metrics
     if own and metrics:
         raise InputError(
-            f"--metrics must not be given for {name} --paired, which compares "
+            f"--metrics cannot be combined with --paired for {name}, which compares "
             f"{', '.join(own)}"
         )
 
 
 def _pairing_of(asked: Experiment) -> Pairing:
     if asked.pairing is None:
-        names = [each.name for each in EXPERIMENTS.values() if each.pairing is not None]
+        names = [
+            name for name, other in EXPERIMENTS.items() if other.pairing is not None
+        ]
         raise InputError(
-            f"--paired must be for one of {', '.join(names)}, got {asked.name}"
+            f"--paired is available only for {', '.join(names)}, got {asked.name}"
         )
     return asked.pairing
 
@@ -90,7 +92,7 @@ def _table(
 def _reference_of(
     setting: Setting[Any], settings: Sequence[Setting[Any]], pairing: Pairing
 ) -> Setting[Any] | None:
-    """Return what a setting is compared with, which may be itself; None if missing."""
+    """Return the reference of a setting, which may be itself; None if missing."""
     references = (
         other for other in settings if pairing.is_reference(setting.run, other.run)
     )

@@ -1,4 +1,4 @@
-"""Panels: axes side by side, with what they have in common."""
+"""Panels: figures with several axes, their legends, scales and labels."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def add_legend(figure: Figure) -> None:
 
 
 def set_log(axis: XAxis | YAxis) -> None:
-    """Make an axis logarithmic, with numbers as people write them."""
+    """Make an axis logarithmic, with plain numbers as tick labels."""
     scale = axis.axes.set_xscale if axis.axis_name == "x" else axis.axes.set_yscale
     scale("log")
     low, high = axis.get_view_interval()
@@ -76,7 +76,7 @@ def name_points(
     points: Sequence[tuple[str, tuple[float, float]]],
     others: Sequence[tuple[float, float]] = (),
 ) -> None:
-    """Write names beside dots, each where it hides no dot and no name before it.
+    """Write names beside dots, without hiding dots or earlier names.
 
     Where all places beside a dot are taken, the name stands further away, with a line
     to the dot. Call it after the layout is done: the size of a name is in points.
@@ -86,7 +86,7 @@ def name_points(
     ax : Axes
     points : sequence of names and dots
     others : sequence of dots
-        That have no name, and must not be hidden either.
+        Dots without a name, which must not be hidden either.
     """
     pixels = ax.figure.dpi / 72  # of a point
     dots = [ax.transData.transform(point) for _, point in points]
@@ -145,8 +145,8 @@ def _free_place(
 
 
 def datasets_of(settings: Sequence[TableSetting]) -> list[str]:
-    """Return the names of the data sets; without any the figure is refused."""
-    names = list(dict.fromkeys(each.dataset for each in settings))
+    """Return the names of the data sets; raise an InputError if there are none."""
+    names = list(dict.fromkeys(setting.dataset for setting in settings))
     if not names:
         raise InputError("a figure of errors must have finite runs, got none yet")
     return names

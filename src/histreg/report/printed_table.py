@@ -156,5 +156,5 @@ def _escaped(cell: str) -> str:
 
 
 def shown_number(value: float) -> str:
-    """Return a number as people write it: four digits, or all before the point."""
+    """Return a number with four significant digits, or all digits before the point."""
     return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.4g}"

@@ -1,4 +1,4 @@
-"""Figures of what probes have measured: gradients in training, and sensitivity."""
+"""Figures of probes: gradients in training, and sensitivity."""
 
 from __future__ import annotations
 
@@ -29,14 +29,16 @@ CURVES = ("train MAE", "train RMSE", NORM)
 
 def training(results: Results) -> Figure:
     """Return Figures 8 and 21: errors and normalised gradients over epochs."""
-    settings = [each for each in settings_of(results.records) if each.estimates]
-    looks = looks_of(each.method.name for each in settings)
+    settings = [
+        setting for setting in settings_of(results.records) if setting.estimates
+    ]
+    looks = looks_of(setting.method.name for setting in settings)
     wanted = [(name, curve) for name in datasets_of(settings) for curve in CURVES]
     figure, axes = panels(len(wanted), len(CURVES))
     for ax, (name, curve) in zip(axes, wanted, strict=True):
-        of_set = [each for each in settings if each.dataset == name]
-        for each in of_set:
-            _draw_curve(ax, each, curve, looks[each.method.name][0])
+        of_set = [setting for setting in settings if setting.dataset == name]
+        for setting in of_set:
+            _draw_curve(ax, setting, curve, looks[setting.method.name][0])
         ax.set(title=dataset(name).title, xlabel="epoch", ylabel=curve)
         set_log(ax.xaxis)
         set_log(ax.yaxis)
@@ -48,7 +50,7 @@ def _draw_curve(ax: Axes, setting: TableSetting, curve: str, color: str) -> None
     """Draw the mean over seeds in a band from the lowest to the highest."""
     epochs = setting.finite[0].outcome.curves["epoch"]
     seeds = np.array(
-        [_curve(each, curve) for each in setting.finite]
+        [_curve(record, curve) for record in setting.finite]
     )  # (seeds, epochs)
     ax.fill_between(
         epochs, seeds.min(axis=0), seeds.max(axis=0), color=color, alpha=0.2, lw=0
@@ -71,24 +73,26 @@ def _curve(record: Record, name: str) -> NDArray[np.float64]:
 
 def sensitivity(results: Results) -> Figure:
     """Return Figures 10 (right) and 24: errors over sensitivity, a mark for a run."""
-    settings = [each for each in settings_of(results.records) if each.estimates]
+    settings = [
+        setting for setting in settings_of(results.records) if setting.estimates
+    ]
     metrics = ("test MAE", "test RMSE")
-    looks = looks_of(each.method.name for each in settings)
+    looks = looks_of(setting.method.name for setting in settings)
     wanted = [(name, metric) for name in datasets_of(settings) for metric in metrics]
     figure, axes = panels(len(wanted), len(metrics))
     for ax, (name, metric) in zip(axes, wanted, strict=True):
-        of_set = [each for each in settings if each.dataset == name]
-        for each in of_set:
-            color, marker = looks[each.method.name]
+        of_set = [setting for setting in settings if setting.dataset == name]
+        for setting in of_set:
+            color, marker = looks[setting.method.name]
             ax.scatter(
-                list(each.values("test sensitivity").values()),
-                list(each.values(metric).values()),
+                list(setting.values("test sensitivity").values()),
+                list(setting.values(metric).values()),
                 s=28,
                 color=color,
                 marker=marker,
                 alpha=0.8,
                 lw=0,
-                label=each.method.label,
+                label=setting.method.label,
             )
         ax.set(title=dataset(name).title, xlabel=SENSITIVITY_LABEL, ylabel=metric)
     add_legend(figure)

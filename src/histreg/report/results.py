@@ -1,4 +1,4 @@
-"""Results: an experiment with its records, of which tables and figures are made."""
+"""Results: an experiment with its records, the input of tables and figures."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ class Results:
     @property
     def tabular_settings(self) -> list[TableSetting]:
         """The settings of runs on tables."""
-        return [each for each in self.settings if isinstance(each.run, TabularRun)]
+        return [
+            setting for setting in self.settings if isinstance(setting.run, TabularRun)
+        ]
 
     @property
     def _summarised(self) -> list[Record]:

@@ -34,7 +34,7 @@ OUTCOMES = {
 
 
 def shapes(results: Results) -> list[PrintedTable]:
-    """Return ratios of CRPS and errors, what was promised, and the scores by table.
+    """Return ratios of CRPS and errors, the promises, and the scores by table.
 
     Without uniform bins only the scores: everything else is relative to those bins.
     """
@@ -102,10 +102,13 @@ def _scores(title: str, scores: ShapeScores, table: str) -> PrintedTable:
     settings = scores.of_table(table)
     rows = [
         (
-            each.label,
-            *(_score(each.estimates.get(name), form) for name, form in SCORES.items()),
+            setting.label,
+            *(
+                _score(setting.estimates.get(name), form)
+                for name, form in SCORES.items()
+            ),
         )
-        for each in settings
+        for setting in settings
     ]
     counts = seed_counts(settings, [CRPS])
     notes = [

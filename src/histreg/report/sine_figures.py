@@ -28,18 +28,23 @@ def sines(results: Results) -> Figure:
     """
     best = best_rates(results.records)
     parts = [(_frequency_part(best), "alpha", "frequency (beta 0)")]
-    if any(each.beta for each in best):
+    if any(curve.beta for curve in best):
         parts.append((_offset_part(best), "beta", "offset (alpha 10)"))
     figure, (left, *others) = panels(1 + len(parts), 1 + len(parts), height=3.8)
     _draw_fits(left, results.records)
     for ax, (part, symbol, title) in zip(others, parts, strict=True):
-        values = sorted({getattr(each, symbol) for each in part})
-        for each in part:
-            color, line = STYLES[each.method]
-            width = WIDTHS[values.index(getattr(each, symbol)) % len(WIDTHS)]
-            label = f"{each.method}, {symbol} {getattr(each, symbol):g}"
+        values = sorted({getattr(curve, symbol) for curve in part})
+        for curve in part:
+            color, line = STYLES[curve.method]
+            width = WIDTHS[values.index(getattr(curve, symbol)) % len(WIDTHS)]
+            label = f"{curve.method}, {symbol} {getattr(curve, symbol):g}"
             ax.plot(
-                each.iterations, each.curve, color=color, ls=line, lw=width, label=label
+                curve.iterations,
+                curve.curve,
+                color=color,
+                ls=line,
+                lw=width,
+                label=label,
             )
         ax.set(xlabel="iteration", ylabel="train MSE", ylim=(0, 0.6), title=title)
         if part:

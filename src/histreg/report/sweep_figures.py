@@ -35,7 +35,7 @@ Line = dict[float, TableSetting]
 
 
 def sweeps(results: Results) -> Figure:
-    """Return errors over what the experiment sweeps; train dotted, test solid."""
+    """Return errors over the swept number; train dotted, test solid."""
     return _figure(results.tabular_settings, results.experiment.figure.sweeps)
 
 
@@ -55,7 +55,7 @@ def _figure(
     metrics: Sequence[str] = ("MAE", "RMSE"),
     chosen: Collection[TabularRun] = (),
 ) -> Figure:
-    """Return a row of axes for each data set: for each sweep, each metric.
+    """Return a row of axes per data set, with one for each sweep and metric.
 
     Parameters
     ----------
@@ -106,7 +106,11 @@ def _draw(
         for name, line in _lines(sweep, finite).items():
             _draw_line(ax, line, key, f"{name}, {split}", STYLES[split], looks[name])
             _annotate_diverged(ax, line, key)
-            _ring(ax, {x: each for x, each in line.items() if each.run in chosen}, key)
+            _ring(
+                ax,
+                {x: setting for x, setting in line.items() if setting.run in chosen},
+                key,
+            )
             heights += [setting.estimates[key].mean for setting in line.values()]
         for i, method in enumerate(sweep.levels):
             for setting in finite:
@@ -149,7 +153,7 @@ def _ring(ax: Axes, line: Line, key: str) -> None:
     if line:
         ax.plot(
             list(line),
-            [each.estimates[key].mean for each in line.values()],
+            [setting.estimates[key].mean for setting in line.values()],
             ls="",
             marker="o",
             ms=9,
@@ -161,11 +165,11 @@ def _ring(ax: Axes, line: Line, key: str) -> None:
 
 def _annotate_diverged(ax: Axes, line: Line, key: str) -> None:
     """Write how many seeds are left out of a mean because they diverged."""
-    for x, each in line.items():
-        if each.n_diverged:
+    for x, setting in line.items():
+        if setting.n_diverged:
             ax.annotate(
-                f"{each.n_diverged} diverged",
-                (x, each.estimates[key].mean),
+                f"{setting.n_diverged} diverged",
+                (x, setting.estimates[key].mean),
                 xytext=(0, 6),
                 textcoords="offset points",
                 ha="center",
@@ -199,4 +203,4 @@ SCALES: dict[str, Callable[[Axes, Sequence[float]], None]] = {
     "symlog": _set_symlog,
     "percent": lambda ax, _: ax.xaxis.set_major_formatter(PercentFormatter(1.0)),
 }
-"""What `Sweep.scale` may name."""
+"""Values of `Sweep.scale`."""

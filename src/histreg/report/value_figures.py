@@ -29,9 +29,9 @@ ROOM = 2.0  # beside the least and the largest error, as a factor: for names
 def replays(results: Results) -> Figure:
     """Return the episodes along the file of each game, those of the test darker."""
     shown = {
-        each.run.dataset: each.outcome
-        for each in results.records
-        if isinstance(each.run, Measurement)
+        record.run.dataset: record.outcome
+        for record in results.records
+        if isinstance(record.run, Measurement)
     }
     size = (9.0, 0.9 + 0.28 * len(shown))
     figure = Figure(figsize=size, layout="constrained")
@@ -66,41 +66,41 @@ def replays(results: Results) -> Figure:
 
 
 def values(results: Results) -> Figure:
-    """Return the errors of HL-Gauss against those of l2, a dot a game (Figure 11).
+    """Return the errors of HL-Gauss against those of l2, one dot per game (Figure 11).
 
-    And, of games that the paper has, our log ratios against its own.
+    For games that the paper has, also our log ratios against the paper's.
     """
     pairs = value_pairs(results.records)
     if not pairs:
         raise InputError(
             "a figure of values must have a game with both losses, got none yet"
         )
-    known = [each for each in pairs if in_paper(each) is not None]
+    known = [pair for pair in pairs if in_paper(pair) is not None]
     figure, axes = panels(3 if known else 2, 3 if known else 2, width=4.8, height=4.8)
     for ax, metric in zip(axes, ERRORS, strict=False):
         _draw_errors(ax, pairs, metric)
     if known:
         _draw_paper(axes[-1], known)
     add_legend(figure)
-    changes = dict.fromkeys(", ".join(each.l2.run.changes) for each in pairs)
+    changes = dict.fromkeys(", ".join(pair.l2.run.changes) for pair in pairs)
     if any(changes):
         figure.suptitle("; ".join(changes), fontsize=10)
-    figure.draw_without_rendering()  # where the dots are is known from now on
+    figure.draw_without_rendering()  # fixes the positions of the dots
     for ax, metric in zip(axes, ERRORS, strict=False):
-        dots = [(each.game, each.mean_errors(metric)) for each in pairs]
+        dots = [(pair.game, pair.mean_errors(metric)) for pair in pairs]
         name_points(ax, dots, _seeds(pairs, metric))
     if known:
-        name_points(axes[-1], [(each.game, _both(each)) for each in known])
+        name_points(axes[-1], [(pair.game, _both(pair)) for pair in known])
     return figure
 
 
 def _seeds(pairs: Sequence[ValuePair], metric: str) -> list[tuple[float, float]]:
     """Return the errors of l2 and HL-Gauss of each game and seed."""
-    return [both for each in pairs for both in each.errors(metric).values()]
+    return [both for pair in pairs for both in pair.errors(metric).values()]
 
 
 def _draw_errors(ax: Axes, pairs: Sequence[ValuePair], metric: str) -> None:
-    x, y = zip(*(each.mean_errors(metric) for each in pairs), strict=True)
+    x, y = zip(*(pair.mean_errors(metric) for pair in pairs), strict=True)
     of_l2, of_hl = zip(*_seeds(pairs, metric), strict=True)
     low, high = min(*of_l2, *of_hl) / ROOM, max(*of_l2, *of_hl) * ROOM
     logs = log_ratios_of(pairs, metric)
@@ -141,7 +141,7 @@ def _draw_paper(ax: Axes, pairs: Sequence[ValuePair]) -> None:
 
 
 def _both(pair: ValuePair) -> tuple[float, float]:
-    """Return the paper's log ratio, which is there, and ours."""
+    """Return the paper's log ratio, which must exist, and ours."""
     paper = in_paper(pair)
     assert paper is not None
     return paper, pair.log_ratio(ERRORS[0])

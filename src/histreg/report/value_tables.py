@@ -27,7 +27,7 @@ from histreg.study.measurements import Measurement
 
 ERRORS = ("test MAE", "test RMSE")
 NAIVE = ("test MAE of the median", "test RMSE of the mean")
-"""Of what learns nothing but the median, or the mean, of the training returns."""
+"""Errors of predicting the median, or the mean, of the training returns."""
 
 
 def values(results: Results) -> list[PrintedTable]:
@@ -68,7 +68,7 @@ def _score(facts: Mapping[str, float]) -> str:
 
 
 Replay = tuple[str, Mapping[str, float]]
-"""A game, and what was counted in its replay."""
+"""A game and the counts of its replay."""
 REPLAY_COLUMNS: tuple[tuple[str, Callable[[Replay], str]], ...] = (
     ("game", lambda replay: replay[0]),
     ("frames", lambda replay: f"{replay[1]['frames']:,.0f}"),
@@ -91,7 +91,7 @@ REPLAY_COLUMNS: tuple[tuple[str, Callable[[Replay], str]], ...] = (
 
 
 def in_paper(pair: ValuePair) -> float | None:
-    """Return the paper's log ratio of the same thing, if it has one."""
+    """Return the paper's log ratio for the same game, if it has one."""
     return None if pair.l2.run.changes else published_log_ratios().get(pair.game)
 
 
@@ -106,15 +106,15 @@ def _alone(records: Sequence[Record], pairs: Sequence[ValuePair]) -> list[str]:
 def _by_game(
     title: str, pairs: Sequence[ValuePair], alone: Sequence[str]
 ) -> PrintedTable:
-    has_paper = any(in_paper(each) is not None for each in pairs)
-    counts = {len(each.errors(ERRORS[0])) for each in pairs}
+    has_paper = any(in_paper(pair) is not None for pair in pairs)
+    counts = {len(pair.errors(ERRORS[0])) for pair in pairs}
     header = ["game", "l2 MAE", "HL-Gauss MAE", "log ratio"]
     header += ["paper"] if has_paper else []
     header += ["median MAE", "l2 RMSE", "HL-Gauss RMSE", "log ratio", "mean RMSE"]
     header += ["test states"]
     rows = [
-        (_label(each, max(counts)), *_cells(each, has_paper=has_paper))
-        for each in pairs
+        (_label(pair, max(counts)), *_cells(pair, has_paper=has_paper))
+        for pair in pairs
     ]
     notes = [
         "Errors on all test states, of returns scaled to [0, 1]; means over "
@@ -133,7 +133,7 @@ def _by_game(
 
 
 def _label(pair: ValuePair, most: int) -> str:
-    """Return the game, and what went wrong or is not there yet."""
+    """Return the game, and its failed or missing runs."""
     parts = [pair.label]
     for name, setting in (("l2", pair.l2), ("HL-Gauss", pair.hl)):
         n_diverged = setting.n_diverged
@@ -183,7 +183,7 @@ def _over_games(title: str, pairs: Sequence[ValuePair]) -> PrintedTable:
             "one-sided; the slopes in its figure are about 0.87 (MAE) and 0.97 (RMSE)."
         )
     rows = [
-        (said, *(show(each) for each in columns.values()))
+        (said, *(show(ratios) for ratios in columns.values()))
         for said, show in STATISTICS.items()
     ]
     rows.append(("slope through the origin", *slopes))
@@ -191,7 +191,7 @@ def _over_games(title: str, pairs: Sequence[ValuePair]) -> PrintedTable:
 
 
 def _slope(pairs: Sequence[ValuePair], metric: str) -> str:
-    x, y = zip(*(each.mean_errors(metric) for each in pairs), strict=True)
+    x, y = zip(*(pair.mean_errors(metric) for pair in pairs), strict=True)
     slope = slope_through_origin(x, y)
     mean = f"{slope.mean:.3f}"
     return mean if math.isnan(slope.se) else f"{mean} ± {slope.half_interval:.3f}"

@@ -32,7 +32,7 @@ class Measurement(Run):
     what : str
         One of `MEASUREMENTS`.
     dataset : str
-        Empty for what needs none.
+        Empty for measurements without a data set.
     """
 
     kind: ClassVar[str] = "measurement"
@@ -49,22 +49,22 @@ class Measurement(Run):
 
     @property
     def folder(self) -> tuple[str, ...]:
-        """The data set, if there is one, then what is measured."""
+        """The data set, if there is one, then the name of the measurement."""
         return (self.dataset or "theory", self.what)
 
     @property
     def label(self) -> str:
-        """What is measured, and on what."""
+        """The measurement and its data set."""
         return f"{self.dataset}, {self.what}" if self.dataset else self.what
 
     @property
     def stack_key(self) -> tuple[object, ...]:
-        """Each by itself."""
+        """Measurements are computed one by one."""
         return (self.kind, self.what, self.dataset)
 
     @property
     def expected_s(self) -> float:
-        """The time to read the table, but for what is simulated or played."""
+        """The time to read the table, except for simulations and replays."""
         if self.what in EXPECTED_S:
             return EXPECTED_S[self.what]
         read = TABLES.get(self.dataset)
@@ -79,8 +79,8 @@ class Measurement(Run):
 
 
 def _functions() -> dict[str, Callable[[str, RunContext], Outcome]]:
-    """Return what computes each measurement, from the data set's name."""
-    # Here, since they import PyTorch.
+    """Return the functions that compute measurements from the data set's name."""
+    # Imported here, because they import PyTorch.
     from histreg.study.atari.replay_facts import replay_facts
     from histreg.study.series.naive import naive_forecasts
     from histreg.study.tabular.labels import label_bias, target_histogram

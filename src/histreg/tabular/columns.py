@@ -383,7 +383,7 @@ def _labels_of(column: nw.Series[Any]) -> NDArray[np.object_]:
 
 
 def _label(value: Any) -> str | None:
-    """Return a label as text; whole numbers have no decimals, whatever their type."""
+    """Return a label as text; integers of any type have no decimals."""
     if _is_missing(value):
         return None
     if isinstance(value, float | np.floating) and float(value).is_integer():

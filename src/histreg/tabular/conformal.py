@@ -40,7 +40,7 @@ ROUNDING = 4 * torch.finfo(torch.float64).eps  # of a level near one
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """Rows to calibrate on: what was predicted for them, and their y.
+    """The calibration rows: their predictions and their y.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def _survival(distribution: Histogram, y: Tensor) -> Tensor:
 
 
 def _ratio(probability: Tensor, left: Tensor) -> Tensor:
-    """Return what share of the probability left on a side is beyond y.
+    """Return the share of the probability left on a side that is beyond y.
 
     Infinite where none is left: on that side the interval ends with the bins for any t.
     """

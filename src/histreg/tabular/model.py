@@ -160,7 +160,7 @@ class Model:
             rows = slice(CHUNK)  # enough for a fit
             inputs = self.inputs(table.at(rows))
             with torch.no_grad():
-                features = self.network.body(*(each.to(device) for each in inputs))
+                features = self.network.body(*(tensor.to(device) for tensor in inputs))
             for stack in (self.network, self.sharp):
                 if stack is not None:
                     stack.rebin(self.bins, objective.bins, features, optimizers)
@@ -264,7 +264,9 @@ def _prefixed(prefix: str, module: nn.Module) -> dict[str, Tensor]:
 
 def _fill(module: nn.Module, prefix: str, tensors: dict[str, Tensor]) -> None:
     """Load the tensors of a prefix into a module; raise if they do not match it."""
-    saved = {name: each for name, each in tensors.items() if name.startswith(prefix)}
+    saved = {
+        name: tensor for name, tensor in tensors.items() if name.startswith(prefix)
+    }
     own = _prefixed(prefix, module)
     check_names(own, list(saved))
     for name, tensor in own.items():

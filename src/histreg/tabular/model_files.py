@@ -21,7 +21,7 @@ from safetensors.torch import load as tensors_from_bytes
 from safetensors.torch import save as bytes_of_tensors
 from torch import Tensor
 
-from histreg._files import locked, whole
+from histreg._files import atomic_write, locked
 from histreg._names import MODEL_JSON
 from histreg.errors import InputError, WriteError
 
@@ -59,8 +59,8 @@ def save(folder: Path, described: dict[str, Any], tensors: dict[str, Tensor]) ->
     with locked(folder):
         replaced = _weights_named_in(folder)
         with (
-            whole(folder / MODEL_JSON) as description,
-            whole(folder / name) as path,
+            atomic_write(folder / MODEL_JSON) as description,
+            atomic_write(folder / name) as path,
         ):
             path.write_bytes(data)
             description.write_text(text, encoding="utf-8")
@@ -154,7 +154,7 @@ def _description_of(path: Path) -> dict[str, Any]:
     except RecursionError as error:
         raise InputError(f"{path} is damaged: {TOO_DEEP}") from error
     if not isinstance(described, dict) or described.get("format") != FORMAT:
-        raise InputError(f"{path} must describe a {FORMAT}, and does not")
+        raise InputError(f"{path} does not describe a {FORMAT}")
     version = described.get("version")
     if type(version) is not int or version != VERSION:
         raise InputError(
@@ -223,7 +223,7 @@ def _check_depth(described: dict[str, Any]) -> None:
 
 
 def _checksum(described: dict[str, Any]) -> str:
-    """Return the SHA-256 of a description, whatever the layout of its JSON."""
+    """Return the SHA-256 of a description, independent of the layout of its JSON."""
     text = json.dumps(described, sort_keys=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 

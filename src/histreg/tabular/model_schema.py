@@ -75,12 +75,12 @@ def _is_optimizer(value: Any) -> bool:
     return (
         _is_object(value)
         and set(value) == names
-        and all(_is_number(each) and each >= 0 for each in value.values())
+        and all(_is_number(number) and number >= 0 for number in value.values())
     )
 
 
 def _is(*values: Any) -> Holds:
-    return lambda value: any(value is each or value == each for each in values)
+    return lambda value: any(value is allowed or value == allowed for allowed in values)
 
 
 def _either(*tests: Holds) -> Holds:

@@ -256,8 +256,8 @@ class CopiedBody(nn.Module):
         self.n_models = n_models
         self.n_codes = tuple(n_codes)
         self.copies = nn.ModuleList(copy.deepcopy(module) for _ in range(n_models))
-        for each in self.copies[1:]:
-            for layer in each.modules():
+        for other in self.copies[1:]:
+            for layer in other.modules():
                 reset = getattr(layer, "reset_parameters", None)
                 if callable(reset):
                     reset()
@@ -280,7 +280,7 @@ class CopiedBody(nn.Module):
             for i, n in enumerate(self.n_codes)
         ]
         inputs = torch.cat([numbers, *one_hot], dim=-1)
-        return torch.stack([each(inputs) for each in self.copies])
+        return torch.stack([module(inputs) for module in self.copies])
 
     def state_of(self, i: int) -> list[Tensor]:
         """Return views of all weights and buffers of the i-th model."""

@@ -1,4 +1,4 @@
-"""Objectives: what a network's outputs mean, and what it is trained to make of y.
+"""Objectives: the meaning of a network's outputs, and the loss it is trained with.
 
 An objective joins three things that must agree: how many outputs a target takes, the
 loss per sample, and how outputs are read as a prediction. Outputs are those of a
@@ -111,7 +111,7 @@ class Objective(ABC):
     def _bound_loss(self, outputs: Tensor, y: Tensor, i: int) -> Tensor:  # noqa: ARG002
         """Return the loss on lower bounds of the i-th target, as `_loss`.
 
-        Refused by objectives without a likelihood.
+        Objectives without a likelihood raise an InputError.
         """
         raise InputError(f'censored targets need loss="{ON_BOUNDS[0]}"')
 
@@ -215,8 +215,8 @@ class AgainstNumber(OnHistogram):
         super().__init__(bins, center, scale)
         self.loss_per_sample = loss
         self.standard_bins = [
-            each.standardised(center[i].item(), scale[i].item())
-            for i, each in enumerate(bins)
+            own_bins.standardised(center[i].item(), scale[i].item())
+            for i, own_bins in enumerate(bins)
         ]
 
     def _loss(self, outputs: Tensor, y: Tensor, i: int) -> Tensor:
@@ -284,7 +284,7 @@ class OnMixture(Objective):
 
 LEAST_RELATIVE_SPREAD = 64 * torch.finfo(torch.float64).eps  # of y that is not constant
 ON_TARGETS = ("brier", "histogram")  # losses against the target of y
-ON_BOUNDS = ("histogram",)  # losses that know what to do with a lower bound
+ON_BOUNDS = ("histogram",)  # losses that support lower bounds
 UNIFORM_EPSILON = 0.1  # the weight of the uniform part of target="uniform"
 
 
@@ -295,7 +295,7 @@ def target_for(target: str | TargetFunction, sigma_in_bins: float) -> Target:
     ----------
     target : {"gaussian", "one_bin", "uniform", "projected"} or callable
     sigma_in_bins : float
-        For ``"gaussian"``; others have no use for it.
+        For ``"gaussian"``; ignored by other targets.
     """
     if target == "gaussian":
         return target_of(target, sigma_in_bins=sigma_in_bins)

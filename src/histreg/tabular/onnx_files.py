@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from histreg._files import whole
+from histreg._files import atomic_write
 from histreg.errors import InputError
 from histreg.tabular.columns import NumberScaling, n_numbers, named_kinds
 from histreg.tabular.model import Model
@@ -74,9 +74,9 @@ class Exported(nn.Module):
         probs = self._average(outputs.softmax(dim=-1))  # (n, m, k)
         return (probs * self.centers).sum(dim=-1), self._quantiles(probs)
 
-    def _average(self, each: Tensor) -> Tensor:
+    def _average(self, values: Tensor) -> Tensor:
         # mean() would have the name of our output in the graph.
-        return each.sum(dim=0) / self.stack.n_models
+        return values.sum(dim=0) / self.stack.n_models
 
     def _quantiles(self, probs: Tensor) -> Tensor:  # (n, m, q)
         cdf = probs.cumsum(dim=-1)  # (n, m, k), at the upper border of each bin
@@ -151,7 +151,7 @@ def export(model: Model, path: Path, alpha: Sequence[float]) -> None:
     for name, value in facts.items():
         entry = proto.metadata_props.add()
         entry.key, entry.value = name, json.dumps(value)
-    with whole(path) as partial:
+    with atomic_write(path) as partial:
         partial.write_bytes(proto.SerializeToString())
 
 

@@ -127,7 +127,7 @@ def device_of(name: str) -> torch.device:
         return torch.empty(0, device=name).device
     except (RuntimeError, AssertionError, TypeError) as error:
         raise InputError(
-            f"device must be one that this PyTorch has, or 'auto', got device={name!r}"
+            f"device must be 'auto' or available in this PyTorch, got device={name!r}"
         ) from error
 
 
@@ -138,7 +138,7 @@ def tail_kinds(options: HistogramRegressor) -> tuple[str, str]:
         return tails
     if options.y_range is not None:
         raise InputError(
-            "tails cannot be combined with y_range, which says where y ends, got "
+            "tails cannot be combined with y_range, which bounds y, got "
             f"tails={options.tails!r} and y_range={options.y_range!r}"
         )
     if not isinstance(options.bins, str):

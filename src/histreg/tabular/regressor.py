@@ -1,4 +1,4 @@
-"""HistogramRegressor: from a table to a distribution, by scikit-learn's contract."""
+"""HistogramRegressor: from a table to a distribution, as a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -461,7 +461,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         """Return the state of `partial_fit`'s generator, None if others share it."""
         generator: Any = getattr(self, "_generator", None)
         shared = (None, self.random_state, check_random_state(None))
-        is_own = all(generator is not each for each in shared)
+        is_own = all(generator is not other for other in shared)
         return generator.get_state(legacy=False) if is_own else None
 
     @contextmanager
@@ -903,7 +903,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             )
         if not reset and TEMPORAL & set(self.model_.kinds):
             raise InputError(
-                "X must be a data frame, as in fit, so that times can be told from "
+                "X must be a data frame, as in fit, to distinguish times from "
                 f"numbers, got {type(X).__name__}"
             )
         with _input_errors():
@@ -943,7 +943,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         self.n_outputs_ = len(bins)
 
     def _grow(self, data: TrainingRows[Table]) -> None:
-        """Let the bins of each target reach around new y, if they may."""
+        """Grow the bins of each target to cover new y, if allowed."""
         objective = self.model_.objective
         bins = grown_bins(self, objective.bins, data.y)
         n_growths = sum(a is not b for a, b in zip(objective.bins, bins, strict=True))
@@ -958,8 +958,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         self._show_bins()
 
     def _rows(self, data: TrainingRows[Table], device: torch.device) -> NetworkRows:
-        """Return what the network sees; count and warn of targets that it cannot."""
-        self.model_.calibration = None  # it was of the network before
+        """Return the network's inputs; count and warn of targets outside the bins."""
+        self.model_.calibration = None  # it belongs to the previous network
         bins = self.model_.bins
         n_clipped = n_outside(data.y, bins)
         if not self.n_clipped_:  # warn once in a stream

@@ -111,7 +111,7 @@ def _distribution_of(predictions: Predictions) -> Histogram:
     """Return the distribution of the one target; raise if there are several."""
     distribution = predictions.distribution
     if not isinstance(distribution, Histogram):
-        raise InputError(f"one target can be scored, got {len(distribution)}")
+        raise InputError(f"only one target can be scored, got {len(distribution)}")
     return distribution
 
 

@@ -1,4 +1,4 @@
-"""Bins of the targets: laid over y, given or grown; and targets that they do not fit.
+"""Bins of the targets: built from y, given or grown; and targets outside them.
 
 Functions take the `HistogramRegressor` for its options. Those that warn take
 ``stacklevel`` as `warnings.warn` does, counted from their caller.
@@ -60,9 +60,9 @@ def bins_for(options: HistogramRegressor, y: Tensor) -> tuple[Bins, ...]:
 def grown_bins(
     options: HistogramRegressor, bins: Sequence[Bins], y: Tensor
 ) -> tuple[Bins, ...]:
-    """Return bins that reach around new targets (n, m); the same where they do.
+    """Return bins that cover new targets (n, m); the same if they already do.
 
-    Bins with tails do not grow, nor do any if ``bins_grow`` forbids it.
+    Bins with tails do not grow, and none do if ``bins_grow`` forbids it.
     """
     grows = options.bins_grow
     if grows == "auto":
@@ -75,19 +75,19 @@ def grown_bins(
     # Not before half of the padding is used up: every growth costs resolution, and
     # until then little of a smoothed target lies beyond the end.
     return tuple(
-        each
-        if each.has_tails
-        else each.grown(
+        own_bins
+        if own_bins.has_tails
+        else own_bins.grown(
             column, padding_in_bins=padding, min_padding_in_bins=padding / 2
         )
-        for each, column in zip(bins, y.T, strict=True)
+        for own_bins, column in zip(bins, y.T, strict=True)
     )
 
 
 def n_outside(y: Tensor, bins: Sequence[Bins]) -> int:
     """Return how many of the targets (n, m) lie outside their bins."""
-    low = torch.tensor([each.lowest for each in bins], dtype=torch.float64)
-    high = torch.tensor([each.highest for each in bins], dtype=torch.float64)
+    low = torch.tensor([own_bins.lowest for own_bins in bins], dtype=torch.float64)
+    high = torch.tensor([own_bins.highest for own_bins in bins], dtype=torch.float64)
     return int(((y < low) | (y > high)).sum())
 
 
@@ -148,9 +148,15 @@ def warn_if_outside(
 
 def warn_if_in_tails(y: Tensor, bins: Sequence[Bins], *, stacklevel: int) -> None:
     """Warn if many more targets (n, m) than a tail was fitted to lie in it."""
-    for each, column in zip(bins, y.T, strict=True):
-        lower, upper = (column < each.borders[1], column >= each.borders[-2])
-        for tail, beyond in ((each.lower_tail, lower), (each.upper_tail, upper)):
+    for own_bins, column in zip(bins, y.T, strict=True):
+        lower, upper = (
+            column < own_bins.borders[1],
+            column >= own_bins.borders[-2],
+        )
+        for tail, beyond in (
+            (own_bins.lower_tail, lower),
+            (own_bins.upper_tail, upper),
+        ):
             n_beyond = int(beyond.sum())
             if tail is not None and n_beyond > max(
                 MIN_TARGETS_IN_TAIL, len(column) / 2
@@ -163,7 +169,7 @@ def warn_if_in_tails(y: Tensor, bins: Sequence[Bins], *, stacklevel: int) -> Non
 
 
 def _within_ranges(options: HistogramRegressor, y: Tensor) -> list[Tensor]:
-    """Return the targets that bins are laid over, clipped to ``y_range`` if given."""
+    """Return the targets that bins are built from, clipped to ``y_range`` if given."""
     if options.y_range is None:
         return list(y.T)
     pairs = np.atleast_2d(np.asarray(options.y_range, dtype=np.float64))

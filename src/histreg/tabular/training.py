@@ -116,7 +116,7 @@ def train(
     measure : Measure
     settings : Settings
     optimizer : Optimizer, optional
-        To continue with, see `optimizer_of`; its parameters are what is trained.
+        An optimizer to continue with, see `optimizer_of`; its parameters are trained.
     on_epoch : callable, optional
     generators : Generators, optional
         Torch's global ones by default.
@@ -128,7 +128,9 @@ def train(
     started = time.monotonic()
     generators = generators or Generators()
     optimizer = optimizer or optimizer_of(network, settings)
-    trained = [each for group in optimizer.param_groups for each in group["params"]]
+    trained = [
+        parameter for group in optimizer.param_groups for parameter in group["params"]
+    ]
     averages = _Averages(trained, settings.averaging)
     best = _Best(network)
     training = torch.nonzero((~held_out).any(dim=0)).flatten()
@@ -142,10 +144,10 @@ def train(
                 batch = batch_of(rows, index)
                 is_training = ~held_out[:, index]  # (M, b)
                 outputs = network(*batch.inputs, generator=generators.on_device)
-                each = measure.loss(outputs, *batch.targets)  # (M, b)
+                sample_losses = measure.loss(outputs, *batch.targets)  # (M, b)
                 # Divided by the number of rows, not by the sum of weights, so that a
                 # row counts the same whichever rows share its batch.
-                mean = _weighted_mean(each * batch.weight, is_training)  # (M,)
+                mean = _weighted_mean(sample_losses * batch.weight, is_training)  # (M,)
                 optimizer.zero_grad()
                 mean.sum().backward()
                 optimizer.step()
@@ -232,16 +234,16 @@ class Snapshot:
     def __init__(
         self, modules: Iterable[nn.Module], optimizers: Iterable[torch.optim.Optimizer]
     ) -> None:
-        self.entries = [(each, set(each.state)) for each in optimizers]
+        self.entries = [(optimizer, set(optimizer.state)) for optimizer in optimizers]
         self.tensors = [
-            each.detach()
+            tensor.detach()
             for module in modules
-            for each in (*module.parameters(), *module.buffers())
+            for tensor in (*module.parameters(), *module.buffers())
         ]
         for optimizer, parameters in self.entries:
             for parameter in parameters:
                 self.tensors += optimizer.state[parameter].values()
-        self.kept = [each.clone() for each in self.tensors]
+        self.kept = [tensor.clone() for tensor in self.tensors]
 
     def restore(self) -> None:
         """Put everything back as it was."""
@@ -288,7 +290,7 @@ class _Best:
 
     def __init__(self, network: Stack) -> None:
         self.states = [network.state_of(i) for i in range(network.n_models)]
-        self.kept = [[each.clone() for each in state] for state in self.states]
+        self.kept = [[tensor.clone() for tensor in state] for state in self.states]
         self.loss = torch.full((network.n_models,), math.inf, dtype=torch.float32)
         self.epoch = torch.zeros(network.n_models, dtype=torch.int64)
 
@@ -326,8 +328,8 @@ def _validated(
     for index in validating.split(4096):
         batch = batch_of(rows, index)
         outputs = network(*batch.inputs)
-        each = [of(outputs, *batch.targets).double() for of in measure]
-        parts.append(torch.stack(each))
+        values = [of(outputs, *batch.targets).double() for of in measure]
+        parts.append(torch.stack(values))
     weight = rows.weight.index_select(0, validating) * held_out[:, validating]  # (M, v)
     return _weighted_mean(torch.cat(parts, dim=-1), weight)
 

@@ -1,7 +1,7 @@
 """Training rows: a table with its targets, weights and censoring flags.
 
 `rows_of` takes them from a table, in an order of their own; `TrainingRows.with_inputs`
-replaces the table by what a network takes, on its device. `histreg.tabular.training`
+replaces the table by a network's inputs, on its device. `histreg.tabular.training`
 trains on the result.
 """
 
@@ -29,7 +29,7 @@ class TrainingRows(Generic[Inputs]):
     Parameters
     ----------
     inputs : Table, or a tuple of Tensors of shape (n, ...)
-        The columns as they were read, or what a network takes.
+        The columns as read, or a network's inputs.
     y : Tensor of shape (n, m)
     weight : Tensor of shape (n,)
         Of mean 1.
@@ -44,7 +44,7 @@ class TrainingRows(Generic[Inputs]):
 
     @property
     def targets(self) -> tuple[Tensor, ...]:
-        """What outputs are compared with: y, and the flags if there are any."""
+        """The targets of the loss: y, and the censoring flags if there are any."""
         return (self.y,) if self.censored is None else (self.y, self.censored)
 
     def __len__(self) -> int:
@@ -55,7 +55,7 @@ class TrainingRows(Generic[Inputs]):
     ) -> TrainingRows[tuple[Tensor, ...]]:
         """Return the same rows with other inputs, all on a device."""
         return TrainingRows(
-            tuple(each.to(device) for each in inputs),
+            tuple(tensor.to(device) for tensor in inputs),
             self.y.to(device, float64_on(device)),
             self.weight.to(device, torch.float32),
             None if self.censored is None else self.censored.to(device),
@@ -67,7 +67,7 @@ def batch_of(
 ) -> TrainingRows[tuple[Tensor, ...]]:
     """Return some of the rows; ``index_select`` is faster than brackets."""
     return TrainingRows(
-        tuple(each.index_select(0, index) for each in rows.inputs),
+        tuple(tensor.index_select(0, index) for tensor in rows.inputs),
         rows.y.index_select(0, index),
         rows.weight.index_select(0, index),
         None if rows.censored is None else rows.censored.index_select(0, index),
@@ -80,7 +80,7 @@ def rows_of(
     weight: NDArray[np.float64],
     censored: NDArray[np.bool_] | None = None,
 ) -> TrainingRows[Table]:
-    """Return rows in an order that depends on nothing but their content.
+    """Return rows in an order that depends only on their content.
 
     Rows of weight 0 are left out. Weights that are whole numbers become copies, up to
     `MAX_COPIES` per row on average, so that a weight of 2 equals two rows to the bit.

@@ -1,4 +1,4 @@
-"""Training states: what training needs to continue, in addition to the weights.
+"""Training states: the state, besides the weights, that training continues from.
 
 `HistogramRegressor.partial_fit` keeps optimizers and a generator of seeds from call to
 call. A model file holds them too, so that a stream continues after saving and loading
@@ -29,7 +29,7 @@ N_WORDS = 624  # of a Mersenne Twister, which also has a position
 
 
 class TrainingState(NamedTuple):
-    """What training needs to continue.
+    """The state, besides the weights, that training continues from.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def describe(
     ----------
     state : TrainingState
     parts : sequence of nn.Module
-        What the optimizers train, in their order.
+        The modules that the optimizers train, in their order.
     """
     words = _words_of(state.generator)
     if not state.optimizers and words is None:

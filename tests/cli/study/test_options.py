@@ -13,5 +13,5 @@ def test_names_are_separated_by_commas():
 
 def test_an_option_without_a_name_is_refused():
     assert split_option(None, "--datasets") == []
-    with pytest.raises(InputError, match="--datasets must name something, got nothing"):
+    with pytest.raises(InputError, match="--datasets must not be empty"):
         split_option(" , ", "--datasets")

@@ -36,5 +36,5 @@ def test_a_report_is_refused_in_one_sentence(place):
     (place / "mine").mkdir()
     (place / "mine" / "thesis").touch()
     printed = study("report", "--out", "mine", code=2)
-    assert "has files that are not of this command" in printed
+    assert "contains files that this command did not write" in printed
     assert printed.count("histreg:") == 1

@@ -10,11 +10,14 @@ from tests.cli.study.running import FEW, assert_refused, study
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["table", "values", "--paired"], "--paired must be for one of"),
+        (["table", "values", "--paired"], "--paired is available only for"),
         (["table", "forecasts"], "the table forecasts must have records"),
         (["table", "bound"], "the table bound must have records, got none yet"),
-        (["table", "bound", "--out", "/dev/null"], "--out must be a file, got /dev"),
-        (["table", "sines", "--paired"], "--paired must be for one of"),
+        (
+            ["table", "bound", "--out", "/dev/null"],
+            "--out must be a regular file, got /dev",
+        ),
+        (["table", "sines", "--paired"], "--paired is available only for"),
         (["table", "sines"], "the table sines must have records"),
         (["table", "overall", "--format", "pdf"], "--format must be one of 'text',"),
         (["table", "overall", "--metrics", "MSE"], "--metrics must be one of"),
@@ -82,4 +85,4 @@ def test_metrics_that_are_not_paired_are_refused():
     printed = study(
         *("table", "training", "--paired", "--metrics", "test RMSE"), code=2
     )
-    assert "--metrics must not be given for training --paired" in printed
+    assert "--metrics cannot be combined with --paired for training" in printed

@@ -120,7 +120,9 @@ def test_a_site_is_replaced_and_anything_else_is_not(store, tmp_path, monkeypatc
     mine = tmp_path / "mine"
     mine.mkdir()
     (mine / "thesis.tex").write_text("years of work")
-    with pytest.raises(ValueError, match="has files that are not of this command"):
+    with pytest.raises(
+        ValueError, match="contains files that this command did not write"
+    ):
         write_site(store, mine)
     assert [each.name for each in mine.iterdir()] == ["thesis.tex"]
     mark = f'<meta name="generator" content="{writing.GENERATOR}">'

@@ -16,8 +16,8 @@ def test_weights_are_trained_as_one_and_numbers_of_moments_apart():
 @pytest.mark.parametrize(
     ("make", "problem"),
     [
-        (lambda: L2MultiTask(-1.0), "weight must be finite and not below 0"),
-        (lambda: L2MultiTask(math.inf), "weight must be finite and not below 0"),
+        (lambda: L2MultiTask(-1.0), "weight must be finite and non-negative"),
+        (lambda: L2MultiTask(math.inf), "weight must be finite and non-negative"),
         (lambda: L2Moments(0), "n_moments must be a whole number of at least 1"),
     ],
 )

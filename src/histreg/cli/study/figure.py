@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from histreg._files import whole
+from histreg._files import atomic_write
 from histreg.cli.errors import exit_on_user_error, requires_extra
 from histreg.cli.options import Overwrite
 from histreg.cli.study.options import (
@@ -65,6 +65,6 @@ def figure(
         count = counted(n_missing, "run")
         print(f"histreg: {count} of {name} without a record yet", file=sys.stderr)
     drawn = figure_of(name, records)
-    with whole(out) as partial:
+    with atomic_write(out) as partial:
         drawn.savefig(partial, dpi=150)
     Console().print(f"Figure in {escape(str(out))}")

@@ -75,5 +75,5 @@ def split_option(given: str | None, option: str = "") -> list[str]:
     """
     names = [name.strip() for name in (given or "").split(",") if name.strip()]
     if option and given is not None and not names:
-        raise InputError(f"{option} must name something, got nothing")
+        raise InputError(f"{option} must not be empty")
     return names

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
 
-from histreg._files import whole
+from histreg._files import atomic_write
 from histreg.cli.outputs import check_output
 from histreg.cli.study.user_modules import files_of_user_modules
 from histreg.errors import InputError
@@ -30,5 +30,5 @@ def print_tables(tables: Iterable[PrintedTable], form: str, out: Path | None) ->
     if out is None:
         print(text)
         return
-    with whole(out) as partial:
+    with atomic_write(out) as partial:
         partial.write_text(text + "\n")

@@ -31,7 +31,7 @@ def report(
     store: StoreFolder = DEFAULT_STORE,
     modules: Imports = None,
 ) -> None:
-    """Write a website of all records: tables, figures, claims, and what was not run.
+    """Write a website of all records: tables, figures, claims and missing runs.
 
     It needs neither a server nor a network: open index.html.
     """

@@ -1,4 +1,4 @@
-"""Selection: which runs of experiments a command is about."""
+"""Selection: the runs of experiments that a command applies to."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from histreg.study.shapes.predictors import PREDICTORS
 
 @dataclass(frozen=True)
 class Selection:
-    """The options that select runs, as they are given; None selects all."""
+    """The options that select runs, as given; None selects all."""
 
     datasets: str | None = None
     methods: str | None = None
@@ -69,12 +69,12 @@ class Selection:
             run.facet("architecture") for run in runs
         ):
             raise InputError(
-                f"--models must be for forecasts, {experiments} has none of them"
+                f"--models applies only to forecasts, and {experiments} has none"
             )
         if self.epochs is not None and not any(hasattr(run, "epochs") for run in runs):
             raise InputError(
-                f"--epochs must be for networks trained in epochs, {experiments} has "
-                "none of them"
+                "--epochs applies only to networks trained in epochs, and "
+                f"{experiments} has none"
             )
 
 

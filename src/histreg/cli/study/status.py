@@ -63,7 +63,7 @@ def status(
         except ValueError as error:
             if names:
                 raise
-            errors.append(error)  # another experiment may have what is selected
+            errors.append(error)  # another experiment may have the selected runs
             continue
         for folder in dict.fromkeys(run.folder[0] for run in runs):
             states = [records.state(run) for run in runs if run.folder[0] == folder]

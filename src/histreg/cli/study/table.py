@@ -81,7 +81,7 @@ def table(
     if not records:
         raise InputError(
             f"the table {name} must have records, got none yet in {store}; "
-            f"`histreg study run {name}` computes them, --store names another folder"
+            f"run `histreg study run {name}` first, or choose another --store"
         )
     print_tables(
         tables_of(name, records, chosen, runs=runs, is_paired=paired), form, out

@@ -1,4 +1,4 @@
-"""User modules: what ``--import`` names, which adds to the study."""
+"""User modules: modules named by ``--import``, which extend the study."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ ENVIRONMENT_FIELDS = ("commit", "histreg", "torch")
 
 def jsonl_of(records: Iterable[Record]) -> str:
     """Return complete records, one per line, as `Store.collect` writes them."""
-    return "".join(f"{json.dumps(each.to_json())}\n" for each in records)
+    return "".join(f"{json.dumps(record.to_json())}\n" for record in records)
 
 
 def csv_of(records: Iterable[Record]) -> str:
@@ -24,7 +24,7 @@ def csv_of(records: Iterable[Record]) -> str:
 
     Without curves; a cell is empty where a record lacks the value.
     """
-    rows = [_flat(each.to_json()) for each in records]
+    rows = [_flat(record.to_json()) for record in records]
     names = dict.fromkeys(name for row in rows for name in row)
     data = io.StringIO()
     writer = csv.DictWriter(data, names, lineterminator="\n")
@@ -38,8 +38,8 @@ def _flat(record: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in record["run"].items():
         if isinstance(value, Mapping):  # a method, with its parameters
             row |= {
-                name if each == "name" else f"{name}.{each}": of
-                for each, of in value.items()
+                name if key == "name" else f"{name}.{key}": of
+                for key, of in value.items()
             }
         elif isinstance(value, list):
             row[name] = " ".join(map(str, value))

@@ -26,21 +26,21 @@ class ExperimentPage:
     ----------
     experiment : Experiment
     records : sequence of Record
-        Those that there are.
+        The existing records.
     protocol : tuple of str
-        How it was done, a paragraph each.
+        Description of the experiment, one paragraph each.
     facts : mapping
         Data sets, methods, seeds and runs, in words.
     tables : sequence of PrintedTable
     notes : sequence of str
-        What all tables would say below them.
+        Notes common to all tables.
     more : sequence of PrintedTable
         The same tables with all errors, where they have more.
     figure : PageFigure, optional
     caption : str
         What the figure shows.
     commands : tuple of str
-        That compute, print and draw the same.
+        Commands that compute, print and draw the same.
     claims : sequence of JudgedClaim
     """
 
@@ -59,7 +59,7 @@ class ExperimentPage:
     @property
     def has_distances(self) -> bool:
         """Whether a table has differences from the paper's numbers."""
-        return any("apart" in each.header for each in self.tables)
+        return any("apart" in table.header for table in self.tables)
 
     @classmethod
     def of(cls, experiment: Experiment, study: StudyResults) -> ExperimentPage:
@@ -100,7 +100,7 @@ def _tables(
         return [], []
     tables = tables_of(name, records, MAIN_METRICS, runs=runs)
     more = tables_of(name, records, METRICS, runs=runs)
-    has_more = [each.header for each in more] != [each.header for each in tables]
+    has_more = [table.header for table in more] != [table.header for table in tables]
     return tables, more if has_more else []
 
 
@@ -109,7 +109,7 @@ def _common_notes(tables: Sequence[PrintedTable]) -> list[str]:
     if len(tables) < 2:
         return []
     return [
-        note for note in tables[0].notes if all(note in each.notes for each in tables)
+        note for note in tables[0].notes if all(note in table.notes for table in tables)
     ]
 
 
@@ -117,8 +117,8 @@ def _without(
     notes: Sequence[str], tables: Sequence[PrintedTable]
 ) -> list[PrintedTable]:
     return [
-        replace(each, notes=[note for note in each.notes if note not in notes])
-        for each in tables
+        replace(table, notes=[note for note in table.notes if note not in notes])
+        for table in tables
     ]
 
 
@@ -127,7 +127,7 @@ def _figure(name: str, records: Sequence[Record]) -> PageFigure | None:
         return None
     try:
         return page_figure(figure_of(name, records), name)
-    except ValueError:  # records of which nothing can be drawn, such as diverged ones
+    except ValueError:  # records that cannot be drawn, such as diverged ones
         return None
 
 
@@ -149,7 +149,7 @@ def facts_of(runs: Sequence[Run], records: Sequence[Record]) -> dict[str, str]:
         "Seeds": ", ".join(_facets(runs, "seed")),
         "Runs": f"{len(records):,} of {len(runs):,} have a record",
     }
-    spent = sum(each.elapsed_s for each in records) / 3600
+    spent = sum(record.elapsed_s for record in records) / 3600
     if spent >= 0.05:
         facts["Time"] = f"{spent:.1f} hours of one core"
     return {name: fact for name, fact in facts.items() if fact}

@@ -66,11 +66,11 @@ def headline(records: Sequence[Record]) -> Headline:
     Of methods with several settings, the one of lowest test MAE, as in the paper.
     """
     best = [
-        each
-        for each in best_settings(settings_of(records), MAIN)
-        if in_paper(each, MAIN) is not None
+        setting
+        for setting in best_settings(settings_of(records), MAIN)
+        if in_paper(setting, MAIN) is not None
     ]
-    by_place = {(each.method.name, each.dataset): each for each in best}
+    by_place = {(setting.method.name, setting.dataset): setting for setting in best}
     lowest = {name: _lowest(best, name) for name in DATA}
     rows: list[tuple[str, list[HeadlineCell]]] = []
     for name in dict.fromkeys(method.name for method in OVERALL):
@@ -78,7 +78,7 @@ def headline(records: Sequence[Record]) -> Headline:
             rows.append((name, [_cell(name, of, by_place, lowest[of]) for of in DATA]))
         elif name.startswith(UNMATCHED):
             rows.append((UNMATCHED, [_unmatched(of) for of in DATA]))
-    counts = [each.seeds for _, cells in rows for each in cells]
+    counts = [cell.seeds for _, cells in rows for cell in cells]
     titles = [source(name).title for name in DATA]
     return Headline(titles, rows, max(counts, default=0))
 
@@ -114,8 +114,8 @@ def what_was_run(study: StudyResults) -> PrintedTable:
     """Return how many runs of each experiment have a record, by data sets."""
     columns = [*(source(name).title for name in (*DATA, *SERIES)), *OTHERS]
     counts = {
-        name: [_counted(each.runs, study.records[name], of) for of in columns]
-        for name, each in EXPERIMENTS.items()
+        name: [_counted(experiment.runs, study.records[name], of) for of in columns]
+        for name, experiment in EXPERIMENTS.items()
     }
     used = [i for i in range(len(columns)) if any(row[i] for row in counts.values())]
     titles = [columns[i] for i in used]
@@ -139,7 +139,7 @@ def _column(run: Run) -> str:
 
 def _counted(runs: Sequence[Run], records: Sequence[Record], of: str) -> str:
     n = sum(_column(run) == of for run in runs)
-    done = sum(_column(each.run) == of for each in records)
+    done = sum(_column(record.run) == of for record in records)
     if not n:
         return ""
     if not done:

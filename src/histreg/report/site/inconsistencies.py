@@ -190,10 +190,10 @@ def _least_squares(evidence: Evidence) -> Numbers:
 
 
 def _over_all_rows(rmse: Callable[[str], float]) -> float:
-    """Return the RMSE over all rows, of which four fifths are learnt from.
+    """Return the RMSE over all rows, training and test rows together.
 
-    Rows that are easy to predict lower one part's by what they raise the other's, so
-    this depends far less on the split than either.
+    It depends far less on the split than either part alone, because rows that are easy
+    to predict lower one part's error and raise the other's.
     """
     return math.sqrt(0.8 * rmse("train") ** 2 + 0.2 * rmse("test") ** 2)
 
@@ -222,9 +222,10 @@ def _projected(_: Evidence) -> Numbers:
 
 def _choice(evidence: Evidence) -> Numbers:
     noisy = [
-        each
-        for each in settings_of(evidence.records)
-        if (each.dataset, each.method.name, each.changes) == ("pole", L2Noise.name, "")
+        setting
+        for setting in settings_of(evidence.records)
+        if (setting.dataset, setting.method.name, setting.changes)
+        == ("pole", L2Noise.name, "")
     ]
     best = best_settings(noisy, "test MAE")
     chosen = evidence.chosen("pole", L2Noise.name).values()

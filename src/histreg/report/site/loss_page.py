@@ -71,8 +71,8 @@ def snapshots_of(records: Sequence[Record]) -> dict[str, Any] | None:
             "title": data.title,
             "method": run.method.label,
             "seed": run.seed,
-            "borders": [round(each, 9) for each in bins.borders.tolist()],
-            "epochs": [int(each) for each in curves["epoch"]],
+            "borders": [round(border, 9) for border in bins.borders.tolist()],
+            "epochs": [int(epoch) for epoch in curves["epoch"]],
             "rows": [
                 {
                     "y": row["y"],

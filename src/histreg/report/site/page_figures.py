@@ -21,7 +21,7 @@ from histreg.report.colours import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE
 
 MAX_SVG_LETTERS = 150_000  # beyond which a PNG is smaller
 PHONE, COLUMN = 21, 69  # rem, the widths of a page of a phone and of a large screen
-MAX_NAMES = 40  # in a text, beyond which nobody listens
+MAX_NAMES = 40  # in a description, for screen readers
 COLOURS = {
     BLACK: "currentColor",
     "#ffffff": "var(--paper)",
@@ -123,8 +123,8 @@ def figure_in_words(figure: Figure) -> str:
 
 def _panel_in_words(ax: Axes) -> str:
     title = ax.get_title() or ax.get_title(loc="left")
-    labels = [each.get_text() for each in ax.get_yticklabels()]
-    names = [each for each in labels if _is_name(each)]
+    labels = [tick.get_text() for tick in ax.get_yticklabels()]
+    names = [label for label in labels if _is_name(label)]
     over = f"over {ax.get_xlabel()}" if ax.get_xlabel() else ""
     height = ax.get_ylabel() or ("one row each" if names else "")
     head = " ".join(part for part in (height, over) if part)
@@ -147,15 +147,15 @@ def _is_name(label: str) -> bool:
 def _lowest_mark(ax: Axes) -> str:
     """Return the row, a label of the y axis, with the lowest filled mark."""
     places = [
-        (y, each.get_text())
-        for y, each in zip(ax.get_yticks(), ax.get_yticklabels(), strict=True)
+        (y, tick.get_text())
+        for y, tick in zip(ax.get_yticks(), ax.get_yticklabels(), strict=True)
     ]
     points = [
         np.asarray(line.get_data(), dtype=float)  # (2, n)
         for line in ax.lines
         if line.get_marker() == "o"
     ]
-    marks = [(each[0, 0], each[1, 0]) for each in points if each.shape == (2, 1)]
+    marks = [(point[0, 0], point[1, 0]) for point in points if point.shape == (2, 1)]
     if not marks:
         return ""
     value, height = min(marks)
@@ -168,7 +168,7 @@ def _course(handle: Any) -> str:
     line = handle[0] if isinstance(handle, tuple) else handle
     if not isinstance(line, Line2D):
         return ""
-    x, y = (np.asarray(each, dtype=float) for each in line.get_data())
+    x, y = (np.asarray(values, dtype=float) for values in line.get_data())
     finite = np.isfinite(x) & np.isfinite(y)
     x, y = x[finite], y[finite]
     if len(x) == 2 and y[0] == y[1]:

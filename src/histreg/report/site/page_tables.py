@@ -74,7 +74,7 @@ def page_table(
         ]
         for row in table.rows
     ]
-    header = [Cell(*each) for each in zip(table.header, kinds, strict=True)]
+    header = [Cell(*cell) for cell in zip(table.header, kinds, strict=True)]
     return PageTable(table.title, header, rows, list(table.notes), table.n_words == 1)
 
 

@@ -52,11 +52,13 @@ class StudyResults:
     @classmethod
     def of(cls, store: Store) -> StudyResults:
         """Read the records of all experiments of the catalogue."""
-        runs = dict.fromkeys(run for each in EXPERIMENTS.values() for run in each.runs)
+        runs = dict.fromkeys(
+            run for experiment in EXPERIMENTS.values() for run in experiment.runs
+        )
         by_run = {record.run: record for record in store.records(runs)}
         records = {
-            each.name: [by_run[run] for run in each.runs if run in by_run]
-            for each in EXPERIMENTS.values()
+            experiment.name: [by_run[run] for run in experiment.runs if run in by_run]
+            for experiment in EXPERIMENTS.values()
         }
         if not by_run:
             raise InputError(f"the report must have records, got none in {store.root}")
@@ -67,10 +69,12 @@ class StudyResults:
     @property
     def everything(self) -> dict[Run, Record]:
         """All records, each once."""
-        return {each.run: each for of in self.records.values() for each in of}
+        return {record.run: record for of in self.records.values() for record in of}
 
     def decided_by(self, experiment: Experiment) -> list[JudgedClaim]:
         """Return the claims that read the records of an experiment."""
         return [
-            each for each in self.judged if experiment.name in each.claim.experiments
+            judged
+            for judged in self.judged
+            if experiment.name in judged.claim.experiments
         ]

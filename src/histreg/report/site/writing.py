@@ -13,7 +13,7 @@ import jinja2
 from markupsafe import Markup, escape
 from matplotlib.figure import Figure
 
-from histreg._files import whole_folder
+from histreg._files import atomic_folder
 from histreg.report.site.downloads import csv_of, jsonl_of
 from histreg.report.site.experiment_pages import ExperimentPage, neighbours
 from histreg.report.site.headline import headline, what_was_run
@@ -50,7 +50,7 @@ def write_site(store: Store, out: Path, on_page: Progress | None = None) -> int:
         complete.
     on_page : callable, optional
     """
-    with whole_folder(out, is_ours=is_site) as folder:
+    with atomic_folder(out, may_replace=is_site) as folder:
         study = StudyResults.of(store)
         site = _Site(study, folder)
         makers = site.makers()
@@ -82,7 +82,7 @@ class _Site:
             "generator": GENERATOR,
             "version": version("histreg"),
             "n_records": len(everything),
-            "newest": max(each.finished for each in everything)[:10],
+            "newest": max(record.finished for record in everything)[:10],
             "SYMBOLS": SYMBOLS,
             "class_of": class_of,
             "experiments": EXPERIMENTS,
@@ -104,14 +104,14 @@ class _Site:
     def front(self) -> None:
         figure = Figure(figsize=(5.6, 4.3), layout="constrained")
         draw_loss(figure.add_subplot())
-        counts = Counter(each.verdict for each in self.study.judged)
+        counts = Counter(judged.verdict for judged in self.study.judged)
         links = {e.title: f"experiments/{e.name}.html" for e in EXPERIMENTS.values()}
         self.render(
             "index.html",
             "front.html",
             picture=page_figure(figure, "loss"),
             headline=headline(self.study.records["overall"]),
-            counts=[(each, counts[each]) for each in Verdict],
+            counts=[(verdict, counts[verdict]) for verdict in Verdict],
             judged=self.study.judged,
             run=what_was_run(self.study),
             run_links=links,

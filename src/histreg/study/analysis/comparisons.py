@@ -48,7 +48,7 @@ class Comparison:
 
     @classmethod
     def of(cls, a: Mapping[int, float], b: Mapping[int, float]) -> Comparison:
-        """Compare numbers by seed; a seed that only one has does not take part."""
+        """Compare numbers by seed; only seeds that both have count."""
         return cls(tuple(a[seed] - b[seed] for seed in sorted(a.keys() & b.keys())))
 
     @property
@@ -95,8 +95,8 @@ class Comparison:
         if not any(self.differences):
             return 1.0
         if not all(map(math.isfinite, self.differences)):
-            return 1.0  # nothing compares with NaN, so that SciPy would find none
-        if self.n == 1:  # which SciPy refuses
+            return 1.0  # comparisons with NaN are false, so SciPy would count none
+        if self.n == 1:  # SciPy raises an error
             agrees = self.mean < 0 if alternative == "less" else self.mean > 0
             return 0.5 if agrees else 1.0
         result = stats.permutation_test(

@@ -28,9 +28,9 @@ class Estimate:
     ----------
     mean : float
     se : float
-        NaN if it is not known, as of one number.
+        NaN if it is not known, as for a single number.
     n : int
-        Numbers that went into it; 0 if that is not known.
+        Number of values; 0 if it is not known.
     """
 
     mean: float

@@ -126,27 +126,31 @@ class ValuePair:
     def mean_errors(self, metric: str) -> tuple[float, float]:
         """Return the mean errors of l2 and HL-Gauss over seeds; NaN without any."""
         both = list(self.errors(metric).values())
-        l2, hl = (Estimate.of(each[i] for each in both).mean for i in (0, 1))
+        l2, hl = (Estimate.of(errors[i] for errors in both).mean for i in (0, 1))
         return l2, hl
 
     def log_ratio(self, metric: str) -> float:
         """Return the log of HL-Gauss's error over l2's; NaN without seeds in common."""
         both = self.errors(metric)
-        l2, hl = ({seed: each[i] for seed, each in both.items()} for i in (0, 1))
+        l2, hl = ({seed: errors[i] for seed, errors in both.items()} for i in (0, 1))
         return log_ratio(hl, l2)
 
 
 def value_pairs(records: Iterable[Record]) -> list[ValuePair]:
     """Return both losses of each game that has a finite seed of both, in order."""
     settings = settings_over_seeds(records, ValueRun)
-    of_l2 = {each.run: each for each in settings if isinstance(each.run.method, L2)}
+    of_l2 = {
+        setting.run: setting
+        for setting in settings
+        if isinstance(setting.run.method, L2)
+    }
     pairs = [
-        ValuePair(of_l2[reference], each)
-        for each in settings
-        if isinstance(each.run.method, HLGauss)
-        and (reference := replace(each.run, method=L2())) in of_l2
+        ValuePair(of_l2[reference], setting)
+        for setting in settings
+        if isinstance(setting.run.method, HLGauss)
+        and (reference := replace(setting.run, method=L2())) in of_l2
     ]
-    return [each for each in pairs if each.errors("test MAE")]
+    return [pair for pair in pairs if pair.errors("test MAE")]
 
 
 def log_ratios_of(pairs: Sequence[ValuePair], metric: str) -> Comparison:

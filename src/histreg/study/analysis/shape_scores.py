@@ -37,21 +37,24 @@ class ShapeScores:
 
     @cached_property
     def _by_name(self) -> dict[tuple[str, str], ShapeSetting]:
-        return {(each.run.dataset, each.run.method): each for each in self.settings}
+        return {
+            (setting.run.dataset, setting.run.method): setting
+            for setting in self.settings
+        }
 
     @property
     def tables(self) -> list[str]:
         """The tables that have records: heavy tails, light tails, then any others."""
-        there = dict.fromkeys(each.run.dataset for each in self.settings)
-        known = [name for name in (*HEAVY, *LIGHT) if name in there]
-        return [*known, *(name for name in there if name not in known)]
+        present = dict.fromkeys(setting.run.dataset for setting in self.settings)
+        known = [name for name in (*HEAVY, *LIGHT) if name in present]
+        return [*known, *(name for name in present if name not in known)]
 
     @property
     def predictors(self) -> list[str]:
         """The predictors that have records, in the order of `PREDICTORS`."""
-        there = dict.fromkeys(each.run.method for each in self.settings)
-        known = [name for name in PREDICTORS if name in there]
-        return [*known, *(name for name in there if name not in known)]
+        present = dict.fromkeys(setting.run.method for setting in self.settings)
+        known = [name for name in PREDICTORS if name in present]
+        return [*known, *(name for name in present if name not in known)]
 
     def of_table(self, table: str) -> list[ShapeSetting]:
         """Return the predictors on a table."""
@@ -81,12 +84,12 @@ class ShapeScores:
         other: str = UNIFORM_BINS,
     ) -> float:
         """Return the geometric mean of ratios over tables; NaN if one is missing."""
-        ratios = [self.ratio(each, predictor, metric, other) for each in tables]
+        ratios = [self.ratio(table, predictor, metric, other) for table in tables]
         return math.prod(ratios) ** (1 / len(ratios)) if ratios else math.nan
 
     def best(self, table: str, among: Sequence[str], metric: str = CRPS) -> str | None:
         """Return the predictor with the lowest mean; None unless all have all seeds."""
-        if not all(self.is_whole(table, each, metric) for each in among):
+        if not all(self.is_complete(table, method, metric) for method in among):
             return None
 
         def total(predictor: str) -> float:
@@ -95,6 +98,6 @@ class ShapeScores:
 
         return min(among, key=total)
 
-    def is_whole(self, table: str, predictor: str, metric: str) -> bool:
+    def is_complete(self, table: str, predictor: str, metric: str) -> bool:
         """Return whether all seeds have a record; without one nothing is concluded."""
         return self.values(table, predictor, metric).keys() >= {*SHAPE_SEEDS}

@@ -1,4 +1,4 @@
-"""Statistics over seeds: what records say of each setting, and which is best."""
+"""Statistics over seeds: estimates for each setting, and the best settings."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Setting(Generic[RunOfSeed]):
     records : sequence of Record
         One for each seed.
     run : Run
-        Of seed 0, which stands for all.
+        The run of seed 0, which stands for all seeds.
     """
 
     records: Sequence[Record]
@@ -82,12 +82,12 @@ class Setting(Generic[RunOfSeed]):
 
     @property
     def changes(self) -> str:
-        """What differs from the protocol of the data set, such as the epochs."""
+        """Deviations from the protocol of the data set, such as the epochs."""
         return ", ".join(_changes(self.run))
 
     @property
     def label(self) -> str:
-        """The method, what differs from the protocol, and how many seeds diverged."""
+        """The method, deviations from the protocol, and number of diverged seeds."""
         diverged = f"{self.n_diverged} diverged" if self.n_diverged else ""
         parts = (*_method_words(self.run), self.changes, diverged)
         return ", ".join(part for part in parts if part)
@@ -139,14 +139,14 @@ TableSetting = Setting[TabularRun]
 
 
 def of_tuned_method(setting: TableSetting) -> Hashable:
-    """Return what the settings of a tuned method share; None for other methods."""
+    """Return a key shared by the settings of a tuned method; None for other methods."""
     if not setting.method.is_tuned:
         return None
     return (setting.dataset, setting.method.name, setting.changes)
 
 
 def of_any_rate(setting: TableSetting) -> Hashable:
-    """Return what the settings of a method share, whatever their learning rate."""
+    """Return a key shared by the settings of a method with any learning rate."""
     return (setting.dataset, setting.method.name)
 
 
@@ -155,7 +155,7 @@ def best_settings(
     metric: str,
     rivals: Callable[[TableSetting], Hashable] = of_tuned_method,
 ) -> list[TableSetting]:
-    """Return the settings, of rivals only the one with the lowest mean.
+    """Return the settings; among rivals, only the one with the lowest mean.
 
     Rivals with fewer seeds than the most complete one, or with seeds that diverged, do
     not take part: a mean over the lucky seeds would win.
@@ -169,22 +169,24 @@ def best_settings(
         have none.
     """
     groups: dict[Hashable, list[TableSetting]] = {}
-    for each in settings:
-        place = rivals(each)
-        groups.setdefault(each.run if place is None else place, []).append(each)
+    for setting in settings:
+        place = rivals(setting)
+        groups.setdefault(setting.run if place is None else place, []).append(setting)
     best = []
     for group in groups.values():
         if len(group) == 1:
             best += group
             continue
-        most = max(_n_seeds(each, metric) for each in group)
+        most = max(_n_seeds(setting, metric) for setting in group)
         complete = [
-            each
-            for each in group
-            if not each.n_diverged and most and _n_seeds(each, metric) == most
+            setting
+            for setting in group
+            if not setting.n_diverged and most and _n_seeds(setting, metric) == most
         ]
         if complete:
-            best.append(min(complete, key=lambda each: each.estimates[metric].mean))
+            best.append(
+                min(complete, key=lambda setting: setting.estimates[metric].mean)
+            )
     return best
 
 
@@ -198,9 +200,9 @@ def best_on_validation(
     """
     on_validation = settings_of(records, part="validation")
     return {
-        replace(each.run, part="test"): each
-        for each in best_settings(on_validation, "validation MAE", rivals)
-        if "validation MAE" in each.estimates
+        replace(setting.run, part="test"): setting
+        for setting in best_settings(on_validation, "validation MAE", rivals)
+        if "validation MAE" in setting.estimates
     }
 
 
@@ -211,9 +213,9 @@ def validated_settings(
     """Return settings on test rows; of rivals, only the best on validation rows."""
     chosen = best_on_validation(records, rivals)
     return [
-        each
-        for each in settings_of(records)
-        if rivals(each) is None or each.run in chosen
+        setting
+        for setting in settings_of(records)
+        if rivals(setting) is None or setting.run in chosen
     ]
 
 

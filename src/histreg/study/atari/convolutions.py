@@ -1,4 +1,4 @@
-"""Convolutions: frames in, features out, as value networks for Atari have it."""
+"""Convolutions: the usual value network for Atari, from frames to outputs."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ WIDTH = 512
 
 
 class Convolutions(nn.Module):
-    """Three layers of convolutions without padding, one that is dense, and a head.
+    """Three convolutional layers without padding, a dense layer and a head.
 
     Parameters
     ----------
     n_outputs : int
     body, head : torch.Generator
-        Of the first weights. All layers but the head start as Keras starts them, by
-        Glorot's rule; the head, as the authors', normal by LeCun's, and its biases at
-        zero, which theirs are not.
+        For the first weights. All layers but the head are initialised as in Keras
+        (Glorot uniform), the head as in the authors' code (LeCun normal), except that
+        its biases are zero.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Convolutions(nn.Module):
                 nn.init.zeros_(weights)
             elif name != "head.weight":
                 nn.init.xavier_uniform_(weights, generator=body)
-        # Cut off at two standard deviations, and widened by what that takes away.
+        # Truncated at two standard deviations, and rescaled to compensate.
         sd = math.sqrt(1 / WIDTH) / 0.87962566103423978
         nn.init.trunc_normal_(
             self.head.weight, std=sd, a=-2 * sd, b=2 * sd, generator=head

@@ -1,4 +1,4 @@
-"""Emulators: they play the actions of a game and show its frames."""
+"""Emulators: play the actions of a game and return its frames."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from histreg.study.datasets import Game
 Frame = npt.NDArray[np.uint8]
 SIDE = 84  # of a frame, in pixels
 SEED = 1731038949
-"""With this one the games run in step with the benchmark's files."""
+"""With this version the games stay in sync with the benchmark's files."""
 
 
 class Emulator(Protocol):
     """A game that can be played."""
 
     settings: str
-    """All that the same actions' frames and rewards depend on."""
+    """Everything besides the actions that frames and rewards depend on."""
     n_actions: int
 
     def reset(self) -> None:
         """Start a new game."""
 
     def act(self, action: int) -> float:
-        """Do the action of this place, for one frame; return its reward."""
+        """Do the action of this index for one frame; return its reward."""
 
     def is_over(self) -> bool:
         """Return whether the game has ended."""
 
     def frame(self) -> Frame:
-        """Return what is seen, in grey: (84, 84)."""
+        """Return the screen in grey: (84, 84)."""
 
 
 class Arcade:
@@ -53,7 +53,7 @@ class Arcade:
         self.settings = (
             f"ale-py {version('ale-py')}, seed {SEED}, grey, area {SIDE}x{SIDE}"
         )
-        cv2.setNumThreads(0)  # one process a core
+        cv2.setNumThreads(0)  # one process per core
         ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)
         self._cv2: Any = cv2
         self._game = ale_py.ALEInterface()

@@ -20,8 +20,8 @@ from histreg.study.engine.seeding import generator_for
 from histreg.study.methods import HLGauss
 from histreg.study.networks.single_training import NetworkTraining, spread_scores
 
-STATES_AT_ONCE = 128  # that are judged together
-TEST_COST = 1 / 3  # of a state, where training on one is 1
+STATES_AT_ONCE = 128  # states that are evaluated together
+TEST_COST = 1 / 3  # cost of evaluating a state, relative to training on it
 BATCHES_A_POINT = 200  # of the curve of the training loss
 
 
@@ -107,20 +107,20 @@ class ValueTraining(NetworkTraining):
         return self.run.method.loss(outputs, train.y[index]).mean()
 
     def record_loss(self, loss: float) -> None:
-        """Add a point to the curve for every so many losses."""
+        """Add a point to the curve after a fixed number of losses."""
         self.total, self.n_batches = self.total + loss, self.n_batches + 1
         if self.n_batches == BATCHES_A_POINT:
             self.curve.append(float(f"{self.total / self.n_batches:.4g}"))
             self.total, self.n_batches = 0.0, 0
 
     def _report(self, context: RunContext, done: float) -> None:
-        """Report how much is done, in states that are trained on."""
+        """Report the progress, in states that are trained on."""
         n_train, n_test = len(self.parts.train), len(self.parts.test)
         context.report(done / (self.run.epochs * n_train + TEST_COST * n_test))
 
     @torch.no_grad()
     def evaluate(self, context: RunContext) -> dict[str, float]:
-        """Return the metrics on all test states, on the scale of [0, 1]."""
+        """Return the metrics on all test states, on the scale [0, 1]."""
         test = self.parts.test
         sums: dict[str, float] = {}
         for some, outputs in self.outputs(test, STATES_AT_ONCE):
@@ -152,7 +152,7 @@ class ValueTraining(NetworkTraining):
         tensors: dict[str, Tensor],  # noqa: ARG002
         notes: dict[str, Any],
     ) -> None:
-        """Continue from what `extra_state` returned."""
+        """Restore the state that `extra_state` returned."""
         check_parts(notes, {"total": (float, int), "n_batches": int, "curve": list})
         self.total, self.n_batches = notes["total"], notes["n_batches"]
         self.curve = notes["curve"]

@@ -1,4 +1,4 @@
-"""Facts about a replay: whether it kept step with its file, and what it shows."""
+"""Facts about a replay: whether it matches its file, and its contents."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from histreg.study.engine.runs import Outcome, RunContext
 
 
 def replay_facts(name: str, context: RunContext) -> Outcome:
-    """Return how the replay of a game kept step with its file, and what it shows.
+    """Return how the replay of a game matches its file, and its contents.
 
-    Of the frames that value runs see. A replay that loses step is an error that names
-    the frame, so every replay that is described here kept step.
+    Only the frames of value runs count. A replay that does not match its file raises an
+    error that names the frame, so every replay described here matches.
     """
     title = game(name).title
     replay = replay_of(

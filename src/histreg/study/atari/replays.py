@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from filelock import FileLock, Timeout
 
-from histreg._files import whole
+from histreg._files import atomic_write
 from histreg.errors import InputError
 from histreg.study.atari.emulators import SIDE, Arcade, Emulator, Frame
 from histreg.study.datasets import Actions, Game
@@ -29,8 +29,8 @@ from histreg.study.datasets.source import cache_folder
 TIME_LIMIT = 108_000
 """Actions after which the players' environment began anew, the game over or not."""
 N_KEPT = 4
-"""Replays in the cache at most; the one that was read longest ago goes first."""
-GLANCE_S = 0.5  # between two looks whether another process is done
+"""Maximum number of replays in the cache; the least recently read is deleted first."""
+GLANCE_S = 0.5  # between two checks of whether another process is done
 FRAMES_A_REPORT = 500
 
 
@@ -48,7 +48,7 @@ class Episode:
         The frames of the file that belong to it, the first that of the reset, the last
         that in which the game ended.
     is_over : bool
-        Whether the game ended, and not merely the time or the file.
+        Whether the game ended, rather than being cut off by the time limit or the file.
     """
 
     start: int
@@ -63,9 +63,9 @@ class Replay:
     Parameters
     ----------
     frames : array of uint8 of shape (n, 84, 84)
-        What was seen after each action or reset; mapped from disk.
+        The screen after each action or reset; mapped from disk.
     rewards : array of float64 of shape (n,)
-        Of each action; 0 for a reset.
+        Reward of each action; 0 for a reset.
     episodes : tuple of Episode
     sha256 : str
         Of the actions.
@@ -80,7 +80,7 @@ class Replay:
 def episodes_of(
     game: Game, actions: Actions, is_over: npt.NDArray[np.bool_]
 ) -> tuple[Episode, ...]:
-    """Return the episodes of a file, if the replay keeps step with it.
+    """Return the episodes of a file; raise if the replay does not match it.
 
     The players' environment noticed the end of a game, let one more action pass and
     began anew; or it began anew when the time limit was reached. Where the file begins
@@ -113,7 +113,7 @@ def _episode(
             raise _lost(game, over + 2, "the game is over, and the file plays on")
         if stop < over + 2 and not is_last:
             raise _lost(game, stop, "the file does not let the game end")
-        # The action after the end is none of the game.
+        # The action after the end does not belong to the game.
         return Episode(start, over + 1, is_over=True)
     if stop > limit:
         why = f"the file plays on after {TIME_LIMIT:,} frames of one game"
@@ -162,12 +162,12 @@ def replay_of(
     ----------
     game : Game
     data_dir : path, optional
-        Where the file of its actions is looked for first.
+        Folder in which the file of its actions is looked for first.
     n_frames : int, optional
-        How many of the file, from the first on; all by default.
+        Number of frames, from the start of the file; all by default.
     emulator_of : callable
     report : callable
-        Called now and then; what it raises ends the replay.
+        Called repeatedly; an exception that it raises ends the replay.
 
     Raises
     ------
@@ -208,7 +208,7 @@ def forget(folder: Path | None = None, *, but: int = 0) -> None:
 def _folder() -> Path:
     cache = cache_folder()
     if cache is None:
-        raise InputError("replays need a cache: pip install 'histreg[atari]'")
+        raise InputError("replays need a cache folder: pip install 'histreg[atari]'")
     folder = cache / "replays"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
@@ -219,7 +219,7 @@ def _lock(frames: Path) -> Path:
 
 
 def _outcomes(frames: Path) -> Path:
-    """Return where the rewards are. They come last: with them, a replay is whole."""
+    """Return the path of the rewards; written last, they mark a complete replay."""
     return frames.with_name(frames.name.replace(".frames.", ".outcomes."))
 
 
@@ -260,8 +260,8 @@ def _play(
     is_over = np.zeros(len(actions), np.bool_)
     start = 0
     for left_behind in path.parent.glob(f".*.partial.{path.name}"):
-        left_behind.unlink()  # by a process that was killed: the lock is ours
-    with whole(path) as partial:
+        left_behind.unlink()  # left by a process that was killed: this one has the lock
+    with atomic_write(path) as partial:
         # Not into mapped memory: a full disk would kill the process.
         with partial.open("wb") as file:
             _write_header(file, len(actions))
@@ -274,7 +274,7 @@ def _play(
                 if i % FRAMES_A_REPORT == 0:
                     report()
         episodes_of(game, actions, is_over)
-    with whole(_outcomes(path)) as partial, partial.open("wb") as file:
+    with atomic_write(_outcomes(path)) as partial, partial.open("wb") as file:
         np.save(file, np.stack([rewards, is_over]), allow_pickle=False)
 
 
@@ -284,8 +284,8 @@ def _write_header(file: BinaryIO, n: int) -> None:
 
 
 def _read(game: Game, actions: Actions, path: Path) -> Replay:
-    path.touch()  # by which it is known to have been read
-    # Pages that are written to would be the process's own; none is.
+    path.touch()  # marks it as recently read
+    # Nothing is written to, so that all processes share the pages.
     frames = np.load(path, mmap_mode="c", allow_pickle=False)
     rewards, is_over = np.load(_outcomes(path), allow_pickle=False)
     episodes = episodes_of(game, actions, is_over != 0)

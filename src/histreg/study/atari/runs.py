@@ -13,10 +13,10 @@ from histreg.study.methods import L1, L2, HLGauss
 from histreg.study.networks.runs import NetworkRun
 
 TARGETS = ("arrival", "textbook")
-"""With the reward of the action that led to a state, as the authors; without it."""
+"""With the reward of the action that led to a state, as the authors do; without it."""
 
 N_FRAMES = 250_000
-"""Of the files that are easily had; the full ones have forty times as many."""
+"""Frames of the freely available files; the full ones have forty times as many."""
 S_A_FRAME = 1.3e-3
 """Seconds of one busy core to train on a frame, with its part of replay and test."""
 
@@ -33,15 +33,15 @@ class ValueRun(NetworkRun):
         The game.
     method : L2, L1 or HLGauss
     seed : int
-        Of the first weights and the batches; both are the same for all losses.
+        Seed of the first weights and the batches, which are the same for all losses.
     target : {"arrival", "textbook"}
         Whether the return of a state begins with the reward of the action that led to
         it, as the authors have it, or with that of the action after it.
     n_frames : int
-        Of the file, from its first on. What a longer file has besides is left alone,
-        so that a record of few frames is never taken for one of many.
+        Number of frames, from the start of the file. It is part of the run, so that a
+        record of few frames is never mistaken for one of many.
     epochs : int
-        Passes over the states, each in an order of its own, wholly shuffled.
+        Passes over the states, each in a new random order.
     learning_rate : float
         Of Adam.
     batch_size : int
@@ -78,24 +78,24 @@ class ValueRun(NetworkRun):
 
     @property
     def label(self) -> str:
-        """Game, method, seed, and what differs from the protocol."""
+        """Game, method, seed, and deviations from the protocol."""
         parts = [self.dataset, self.method.name, f"seed {self.seed}"]
         return ", ".join([*parts, *self.changes])
 
     @property
     def changes(self) -> list[str]:
-        """What differs from the protocol, in words."""
+        """Deviations from the protocol, in words."""
         target = [] if self.target == "arrival" else [f"{self.target} target"]
         return target + self.changed_numbers
 
     @property
     def stack_key(self) -> tuple[object, ...]:
-        """Each by itself, those of one game in sequence: they read the same frames."""
+        """Computed one by one, in sequence for a game: they read the same frames."""
         return (self.kind, self.dataset, self.key)
 
     @property
     def expected_s(self) -> float:
-        """From the number of frames: equal for all games, so they stay in order."""
+        """Estimated from the number of frames, so that games stay in order."""
         return self.epochs * self.n_frames * S_A_FRAME
 
     def outcome(self, context: RunContext, checkpoint: Checkpoint | None) -> Outcome:

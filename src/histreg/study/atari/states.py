@@ -18,7 +18,7 @@ from histreg.study.atari.runs import TARGETS
 GAMMA = 0.98
 N_FRAMES_SEEN = 4  # at once
 KNOWN = 1e-3
-"""What may be missing of a return where a game was cut off: the weight of the rest."""
+"""Largest discount of the unknown rest of a return where a game was cut off."""
 SHARE = 0.95  # of the episodes, for training
 
 
@@ -29,7 +29,7 @@ class States:
     Parameters
     ----------
     frames : Tensor of uint8 of shape (f, 84, 84)
-        All of the replay.
+        All frames of the replay.
     places : Tensor of int64 of shape (n,)
         The frame of each state.
     starts : Tensor of int64 of shape (n,)
@@ -49,7 +49,7 @@ class States:
     def inputs(self, index: Tensor | slice) -> Tensor:
         """Return the latest frames of some states: (b,) -> (b, 4, 84, 84), uint8.
 
-        Before the first frame of an episode lies that frame again.
+        The first frame of an episode is repeated where earlier ones are missing.
         """
         places, starts = self.places[index, None], self.starts[index, None]
         latest = places + torch.arange(1 - N_FRAMES_SEEN, 1)  # (b, 4)
@@ -106,23 +106,25 @@ def returns_of(replay: Replay, target: str = "arrival") -> npt.NDArray[np.float6
 def parts_of(title: str, replay: Replay, target: str = "arrival") -> Parts:
     """Return the states of a game, split by episodes.
 
-    The first twentieth of the episodes, at least one, is the test. Where the time limit
-    or the end of the file cut a game off, its last states are left out: those of whose
-    return more than a thousandth of what was to come is not known.
+    The first twentieth of the episodes, at least one, is the test part. Where the time
+    limit or the end of the file cut a game off, its last states are left out: those
+    whose unknown rewards have a discount of more than a thousandth.
 
     Parameters
     ----------
     title : str
-        Of the game, for complaints.
+        Title of the game, for messages.
     replay : Replay
     target : {"arrival", "textbook"}
     """
     returns = returns_of(replay, target)
     n_unknown = math.ceil(math.log(KNOWN) / math.log(GAMMA))
     places = [
-        # From the first action on: what is seen after a reset nobody has chosen.
-        np.arange(each.start + 1, each.stop - (0 if each.is_over else n_unknown))
-        for each in replay.episodes
+        # From the first action on: the state after a reset is not the result of one.
+        np.arange(
+            episode.start + 1, episode.stop - (0 if episode.is_over else n_unknown)
+        )
+        for episode in replay.episodes
     ]
     n = len(places)
     n_test = n - int(SHARE * n)
@@ -131,8 +133,8 @@ def parts_of(title: str, replay: Replay, target: str = "arrival") -> Parts:
     for part, size in sizes.items():
         if not size:
             raise InputError(
-                f"the file of {title} must have episodes for training and test, but of "
-                f"its {n} none with known returns is left to {part}"
+                f"the file of {title} must have episodes for training and test, but "
+                f"none of its {n} with known returns is left for {part}"
             )
     every = returns[np.concatenate(places)]
     low, high = float(every.min()), float(every.max())

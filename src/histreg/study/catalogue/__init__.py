@@ -1,4 +1,4 @@
-"""The catalogue: all experiments, a file for each family of them.
+"""The catalogue: all experiments, one file per family.
 
 A new experiment is one file: one of these, or one of your own for ``--import``.
 """

@@ -20,9 +20,9 @@ class TableSpec:
     kind : str
         One of `histreg.report.experiment_tables.KINDS`.
     title : str
-        Instead of the experiment's.
+        Title instead of the experiment's.
     metrics : tuple of str
-        Columns of a table of errors, instead of those that are asked for.
+        Columns of a table of errors, instead of the requested ones.
     note : str
         Printed below each table.
     """
@@ -40,23 +40,23 @@ class Sweep:
     Parameters
     ----------
     label : str
-        Of the x axis.
+        Label of the x axis.
     x : callable
-        From a run to its place on the x axis; None if it has none.
+        Returns the x coordinate of a run; None if it has none.
     scale : str
         Of the x axis: "linear", "log", "log2", "percent", or "symlog", which gives zero
         a place left of the smallest other tick.
     ticks : tuple of float
-        On the x axis; where matplotlib puts them if empty.
+        Ticks of the x axis; matplotlib's choice if empty.
     has_log_errors : bool
         Whether the y axis is always logarithmic; otherwise it is so if errors differ
         much in size.
     levels : tuple of Method
-        Drawn as horizontal lines.
+        Methods drawn as horizontal lines.
     splits : tuple of str
         The rows on which errors are drawn.
     line : callable
-        From a run to the name of the line that it is a point of.
+        Returns the name of the line that a run belongs to.
     """
 
     label: str
@@ -78,9 +78,9 @@ class FigureSpec:
     kind : str
         One of `histreg.report.experiment_figures.KINDS`.
     caption : str
-        On its page; the title of the experiment if empty.
+        Caption on its page; the title of the experiment if empty.
     sweeps : tuple of Sweep
-        Of the kinds "sweep" and "rates".
+        For the kinds "sweep" and "rates".
     """
 
     kind: str = "errors"
@@ -90,15 +90,15 @@ class FigureSpec:
 
 @dataclass(frozen=True)
 class Pairing:
-    """What each setting is compared with, seed by seed.
+    """The reference that each setting is compared with, seed by seed.
 
     Parameters
     ----------
     is_reference : callable
-        Whether the second of two runs on one data set is what the first is compared
-        with. A run that is its own reference is not compared.
+        Whether the second of two runs on one data set is the reference of the first. A
+        run that is its own reference is not compared.
     metrics : tuple of str
-        Instead of those that are asked for.
+        Metrics to compare, instead of the requested ones.
     """
 
     is_reference: Callable[[Any, Any], bool]
@@ -106,12 +106,12 @@ class Pairing:
 
 
 def against(method: Method) -> Callable[[Any, Any], bool]:
-    """Compare with a method, in whichever of its settings was chosen."""
+    """Compare with the chosen setting of a method."""
     return lambda run, other: other.method == method  # noqa: ARG005
 
 
 def against_l2(run: Any, other: Any) -> bool:
-    """Compare with the squared error, all else alike."""
+    """Compare with the squared error, everything else equal."""
     return bool(other == replace(run, method=L2()))
 
 
@@ -126,11 +126,11 @@ class Experiment:
     name : str
     title : str
     place : str
-        In the paper.
+        Place in the paper.
     question : str
     runs : tuple of Run
     protocol : str
-        How it is done: a paragraph of its page.
+        Description of the procedure: a paragraph of its page.
     table : TableSpec
     figure : FigureSpec
     choice : str
@@ -141,7 +141,7 @@ class Experiment:
     summaries : mapping of str to callable
         Further metrics by name: from a record to a number made of its curves.
     pairing : Pairing, optional
-        Without it there is no table of paired differences.
+        If not given, there is no table of paired differences.
 
     Examples
     --------

@@ -34,7 +34,7 @@ TRAINING_METRICS = (*SUMMARIES, "train MAE", "train RMSE")
 
 def _with_fixed_sigma(run: TabularRun, other: TabularRun) -> bool:
     target = run.method
-    assert isinstance(target, HLGauss)  # of which annealing is a variant
+    assert isinstance(target, HLGauss)  # the method that annealing modifies
     fixed = HLGauss(target.sigma_in_bins, target.n_bins, target.padding_in_bins)
     return other == replace(run, method=fixed)
 

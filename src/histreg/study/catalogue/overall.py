@@ -29,9 +29,9 @@ NOISE = tuple(L2Noise(sd) for sd in (1e-5, 1e-4, 1e-3, 1e-2, 1e-1))
 CLIPPING = tuple(L2Clipping(norm) for norm in (0.01, 0.1, 1.0, 10.0))
 MIXTURES = tuple(MDN(n) for n in (2, 4, 8, 16, 32))
 GRIDS = (*NOISE, *CLIPPING, *MIXTURES)
-"""Baselines that come in several settings, of which the best is reported."""
+"""Baselines with several settings, only the best of which is reported."""
 OURS = (L1SoftmaxMean(), Brier(), HLOneBin(shift_in_bins=0.5))
-"""Controls that the paper suggests or leaves open, and its tables do not have."""
+"""Controls that the paper suggests or leaves open, but does not report."""
 OVERALL = (
     LinearRegression(),
     L2(),

@@ -55,8 +55,8 @@ def column_label(setting: Any) -> str:
 def _on_own_body(run: TabularRun, other: TabularRun) -> bool:
     """Compare a loss with itself on its own body, and a control with HL-Gauss.
 
-    Both have the same body: the random one, or that which HL-Gauss has trained, with
-    which HL-Gauss then is as it was trained.
+    Both have the same body: a random one, or the body of HL-Gauss, with which HL-Gauss
+    is the network as it was trained.
     """
     if run.method in (L2(), HLGauss()):
         return other == with_own_body(run)
@@ -81,7 +81,7 @@ EXPERIMENTS = (
         "Tables 3 and 9",
         "Is the gain of HL-Gauss due to a better representation?",
         exchanged(L2(), HLGauss())
-        # The same softmax over the same bodies: what is left is the loss.
+        # The same softmax over the same bodies: only the loss differs.
         + tabular((L2SoftmaxMean(), L1SoftmaxMean()), has_frozen_body=True)
         + tabular((L2SoftmaxMean(),), donor=HLGauss(), has_frozen_body=True),
         protocol="Each loss on a body (all but the last layer) of its own, on the "

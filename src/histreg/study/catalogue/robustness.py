@@ -99,7 +99,7 @@ EXPERIMENTS = (
                     lambda run: run.learning_rate,
                     "log",
                     RATES,
-                    # A rate too high costs many times what a choice can gain.
+                    # Too high a rate costs far more than tuning can gain.
                     has_log_errors=True,
                     splits=("validation", "test"),
                     line=lambda run: run.method.label,

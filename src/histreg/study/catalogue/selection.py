@@ -21,21 +21,20 @@ def selected(
     seeds: Collection[int] = (),
     epochs: int | None = None,
 ) -> tuple[Run, ...]:
-    """Return the runs that are asked for; all of them if nothing is asked for.
+    """Return the selected runs; all of them if nothing is selected.
 
     Parameters
     ----------
     runs : sequence of Run
     datasets : collection of str
-        A data set that the experiment does not have gets the runs of the first that
-        it has, by its own protocol. Tables, series and games have none of each other's
-        runs.
+        A data set that is not part of the experiment gets the runs of its first data
+        set, by its own protocol, if both are tables, series or games.
     methods : collection of str
     models : collection of str
         The bodies of forecasters.
     seeds : collection of int
     epochs : int, optional
-        Instead of the protocol's, for networks that are trained in epochs.
+        Number of epochs instead of the protocol's, for networks trained in epochs.
     """
     for name in datasets:
         check_choice("--datasets", name, {**TABLES, **SERIES, **GAMES})

@@ -18,7 +18,7 @@ PROTOCOL = (
     "bin. Seeds fix split, first weights and batches,\nso methods are compared seed "
     "by seed."
 )
-"""What the pages of all experiments on tables say, after what is their own."""
+"""Text that the pages of all experiments on tables have in common."""
 
 
 def tabular(
@@ -28,7 +28,7 @@ def tabular(
     seeds: Iterable[int] = SEEDS,
     **changes: Any,
 ) -> tuple[TabularRun, ...]:
-    """Return the runs of methods by the common protocol, but for some changes."""
+    """Return the runs of methods by the common protocol, with some changes."""
     return tuple(
         TabularRun.of(name, method, seed, **changes)
         for name in datasets

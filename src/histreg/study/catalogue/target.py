@@ -43,8 +43,8 @@ The preset "recommended" of `histreg.PRESETS`."""
 def with_bins(n_bins: int) -> tuple[HLOneBin, HLGauss]:
     """Return histogram losses on finer or coarser bins of the usual support.
 
-    Padding and sigma stay what they are in units of the target: an eighth and an
-    eightieth of its range.
+    Padding and sigma are constant in units of the target: an eighth and an eightieth of
+    its range.
     """
     finer, padding = n_bins / 100, n_bins / 10
     return (

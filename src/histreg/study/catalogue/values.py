@@ -15,10 +15,10 @@ VALUE_HL = HLGauss(sigma_in_bins=2.0, padding_in_bins=8.0)
 """The preset "atari" of `histreg.PRESETS`."""
 VALUE_SEEDS = (1, 2)
 WITHOUT_REWARD = ("Assault", "MontezumaRevenge", "Tennis", "Venture")
-"""Games in whose first 250,000 frames nobody scores; in the full file of Assault, which
-the paper has, somebody does."""
+"""Games without any reward in the first 250,000 frames; the full file of Assault, which
+the paper uses, has rewards."""
 VALUE_GAMES = tuple(name for name in GAMES if name not in WITHOUT_REWARD)[::4]
-"""Every fourth by the alphabet: chosen by that alone, before any was trained on."""
+"""Every fourth game in alphabetical order, chosen before any training."""
 FIGURE = FigureSpec(
     "values",
     "The test error of HL-Gauss against that of l2, a dot a game, with the line where "

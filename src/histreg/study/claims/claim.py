@@ -1,4 +1,4 @@
-"""Claim: what the paper says, and the rule by which records decide it."""
+"""Claim: a statement of the paper, and the rule by which records decide it."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class Claim:
     Parameters
     ----------
     name : str
-        As the specification numbers it.
+        Its number in the specification.
     text : str
-        What is claimed.
+        The statement.
     rule : str
-        How it is decided.
+        The rule that decides it, in words.
     experiments : tuple of str
-        The names of those whose records are read.
+        The names of the experiments whose records are read.
     find : callable
         From evidence to the findings of its parts.
     """
@@ -53,7 +53,7 @@ class Judgement:
 
     @property
     def verdict(self) -> Verdict:
-        """On the claim as a whole."""
+        """The verdict on the claim as a whole."""
         return verdict_of(self.findings)
 
     @property
@@ -78,10 +78,12 @@ def verdict_of(findings: Iterable[Finding]) -> Verdict:
     by_dataset = _by_dataset(findings)
     if any(Verdict.REFUTED in verdicts for verdicts in by_dataset.values()):
         return Verdict.REFUTED
-    complete = [each for each in by_dataset.values() if Verdict.NOT_RUN not in each]
+    complete = [
+        verdicts for verdicts in by_dataset.values() if Verdict.NOT_RUN not in verdicts
+    ]
     counted = set().union(*complete)
     if Verdict.NOT_RUN in by_dataset.get("", ()):
-        counted.discard(Verdict.CONFIRMED)  # more may come
+        counted.discard(Verdict.CONFIRMED)  # further parts may be run later
     if not counted:
         return Verdict.NOT_RUN
     return counted.pop() if len(counted) == 1 else Verdict.NOT_SIGNIFICANT
@@ -98,6 +100,6 @@ def decided_on(findings: Iterable[Finding]) -> tuple[str, ...]:
 
 def _by_dataset(findings: Iterable[Finding]) -> dict[str, set[Verdict]]:
     verdicts: dict[str, set[Verdict]] = {}
-    for each in findings:
-        verdicts.setdefault(each.dataset, set()).add(each.verdict)
+    for finding in findings:
+        verdicts.setdefault(finding.dataset, set()).add(finding.verdict)
     return verdicts

@@ -1,4 +1,4 @@
-"""Conditions: what claims compare, and comparisons of many pairs of them."""
+"""Conditions that claims compare, and comparisons of many pairs of them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Where = Callable[[Evidence], Iterable[str]]
 
 @dataclass(frozen=True, eq=False)
 class Condition:
-    """What was run, with a number for each data set and seed.
+    """A kind of run, with a number for each data set and seed.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Condition:
     def of(
         cls, method: Method, metric: str = MAIN, *, label: str = "", **changes: Any
     ) -> Condition:
-        """Return a method by the protocol, but for some changes."""
+        """Return a method by the protocol, with some changes."""
 
         def by_seed(evidence: Evidence, name: str) -> BySeed:
             return evidence.values(name, method, metric, **changes)
@@ -100,7 +100,7 @@ Pair = tuple[Condition, Condition]
 
 
 def on_tables(*names: str) -> Where:
-    """Return the tables that go by one of these names; all tables without names."""
+    """Return the tables with one of these names; without names, all tables."""
     if not names:
         return lambda evidence: evidence.tabular
     return lambda evidence: evidence.datasets_named(*names)

@@ -1,4 +1,4 @@
-"""Evidence: records by what was run, from which claims take their numbers."""
+"""Evidence: records by run, from which claims take their numbers."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from histreg.study.tabular.runs import TabularRun
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Records, by what was run.
+    """Records by run.
 
     Parameters
     ----------
     records : sequence of Record
     datasets : tuple of str
-        On which claims are judged; by default the paper's.
+        Data sets on which claims are judged; by default the paper's.
     epochs : int, optional
         Instead of the protocol's, for a reduced study.
     """
@@ -43,11 +43,11 @@ class Evidence:
     epochs: int | None = None
 
     def datasets_named(self, *names: str) -> tuple[str, ...]:
-        """Return the data sets that go by one of these names.
+        """Return the data sets with one of these names.
 
-        A part of a data set, such as song-7000, goes by the name of the whole.
+        A part of a data set, such as song-7000, also has the name of the whole.
         """
-        return tuple(each for each in self.datasets if each.split("-")[0] in names)
+        return tuple(name for name in self.datasets if name.split("-")[0] in names)
 
     @cached_property
     def _settings(self) -> dict[TabularRun, Setting[TabularRun]]:
@@ -56,7 +56,7 @@ class Evidence:
     def setting(
         self, name: str, method: Method, **changes: Any
     ) -> Setting[TabularRun] | None:
-        """Return a method on a data set by the protocol, but for some changes."""
+        """Return a method on a data set by the protocol, with some changes."""
         if self.epochs is not None:
             changes = {"epochs": self.epochs, **changes}
         return self._settings.get(TabularRun.of(name, method, 0, **changes))
@@ -79,7 +79,7 @@ class Evidence:
     def measurement(self, what: str, name: str) -> Record | None:
         """Return the record of a measurement on a data set; None if there is none."""
         wanted = Measurement(what, name)
-        return next((each for each in self.records if each.run == wanted), None)
+        return next((record for record in self.records if record.run == wanted), None)
 
     @property
     def tabular(self) -> tuple[str, ...]:
@@ -136,32 +136,35 @@ class Evidence:
     def chosen(self, name: str, method: str, metric: str = "test MAE") -> BySeed:
         """Return a metric of a tuned method, its setting chosen on validation rows.
 
-        Nothing if one of these runs is missing: its setting could be the best.
+        Empty if one of these runs is missing, because its setting could be the best.
         """
         if not self._has_whole_grid(name, method):
             return {}
-        for each in self._validated:
-            if (each.dataset, each.method.name) == (name, method):
-                return each.values(metric)
+        for setting in self._validated:
+            if (setting.dataset, setting.method.name) == (name, method):
+                return setting.values(metric)
         return {}
 
     def _has_whole_grid(self, name: str, method: str) -> bool:
         changes = {} if self.epochs is None else {"epochs": self.epochs}
         return all(
-            TabularRun.of(name, each, seed, part="validation", **changes) in self._runs
-            for each in GRIDS
-            if each.name == method
+            TabularRun.of(name, variant, seed, part="validation", **changes)
+            in self._runs
+            for variant in GRIDS
+            if variant.name == method
             for seed in SEEDS
         )
 
     @cached_property
     def _runs(self) -> set[Run]:
-        return {each.run for each in self.records}
+        return {record.run for record in self.records}
 
     @cached_property
     def _validated(self) -> list[Setting[TabularRun]]:
         usual = [record for record in self.records if self._is_usual(record)]
-        return [each for each in validated_settings(usual) if each.method.is_tuned]
+        return [
+            setting for setting in validated_settings(usual) if setting.method.is_tuned
+        ]
 
     def _is_usual(self, record: Record) -> bool:
         run = record.run

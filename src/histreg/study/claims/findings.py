@@ -10,7 +10,7 @@ from histreg.study.analysis.comparisons import LEVEL, Comparison
 from histreg.study.datasets import source
 
 ENOUGH = math.ceil(-math.log2(LEVEL))
-"""Seeds, with fewer of which no exact test can decide: 2 ** -ENOUGH <= LEVEL."""
+"""Minimum number of seeds for an exact test to decide: 2 ** -ENOUGH <= LEVEL."""
 
 BySeed = dict[int, float]
 
@@ -34,7 +34,7 @@ class Finding:
         What is claimed, such as "Pole: HL-Gauss below l2".
     verdict : Verdict
     numbers : str
-        Those that decided it, or what is missing; empty if nothing was run.
+        The numbers that decided it, or the missing runs; empty if nothing was run.
     dataset : str
         Its name; empty if the part is about none, or about several.
     """
@@ -65,7 +65,7 @@ def lower(part: str, a: BySeed, b: BySeed) -> Finding:
 
 
 def one_sided(part: str, numbers: str, p: float, p_opposite: float) -> Finding:
-    """Return what a one-sided test decides; refuted if the opposite is significant."""
+    """Return the finding of a one-sided test; refuted if the opposite holds."""
     if p_opposite <= LEVEL:
         numbers = f"{numbers}, p of the opposite {p_opposite:.2g}"
         return Finding(part, Verdict.REFUTED, numbers)

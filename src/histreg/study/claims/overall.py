@@ -62,7 +62,7 @@ CANNOT_BE_TOLD = (
 
 
 def _others(*known: Condition) -> list[Condition]:
-    return [each for each in NETWORKS if each not in known]
+    return [other for other in NETWORKS if other not in known]
 
 
 def _softmax_gap(evidence: Evidence, name: str) -> BySeed:
@@ -103,11 +103,11 @@ CLAIMS = (
         ("overall-validation",),
         all_of(
             lower_each(
-                [(HL_GAUSS, each) for each in _others(HL_GAUSS)], where=NOT_SONG
+                [(HL_GAUSS, other) for other in _others(HL_GAUSS)], where=NOT_SONG
             ),
             lower_each([(L1_LOSS, HL_GAUSS)], where=SONG),
             lower_each(
-                [(HL_GAUSS, each) for each in _others(HL_GAUSS, L1_LOSS)], where=SONG
+                [(HL_GAUSS, other) for other in _others(HL_GAUSS, L1_LOSS)], where=SONG
             ),
         ),
     ),
@@ -178,7 +178,7 @@ CLAIMS = (
         f"Each other network below l2 in test MAE. {TUNED} {WHICH_SOFTMAX}",
         ("overall-validation",),
         lower_each(
-            [(each, L2_LOSS) for each in _others(L2_LOSS)], where=on_tables("bike")
+            [(other, L2_LOSS) for other in _others(L2_LOSS)], where=on_tables("bike")
         ),
     ),
     Claim(
@@ -191,7 +191,7 @@ CLAIMS = (
         ("overall-validation",),
         all_of(
             lower_each([(L2_LOSS.times(FAR_WORSE), OLS)], where=NOT_SONG),
-            not_higher_each([(OLS, each) for each in NETWORKS], NEAR, where=SONG),
+            not_higher_each([(OLS, other) for other in NETWORKS], NEAR, where=SONG),
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""What bins that follow the targets were to reach, set before anything was run.
+"""Goals for bins that follow the targets, set before anything was run.
 
 Goals of our own, not claims of the paper: each is one `Finding`, decided by ratios of
 scores instead of tests over seeds, and has no verdict in between.
@@ -57,7 +57,9 @@ def _against_uniform(
     missed: dict[str, float],
 ) -> Finding:
     n_missing = sum(
-        not all(scores.is_whole(table, name, metric) for name in (AUTO, UNIFORM_BINS))
+        not all(
+            scores.is_complete(table, name, metric) for name in (AUTO, UNIFORM_BINS)
+        )
         for table in tables
     )
     if n_missing:
@@ -94,7 +96,7 @@ def _against_others(scores: ShapeScores, ours: str) -> Iterator[Finding]:
 def _lead(scores: ShapeScores, table: str, ours: str) -> float:
     """Return the CRPS of the best method of others over ours; NaN if one is missing."""
     best = scores.best(table, tuple(OTHERS), CRPS_BY_QUANTILES)
-    if best is None or not scores.is_whole(table, ours, CRPS_BY_QUANTILES):
+    if best is None or not scores.is_complete(table, ours, CRPS_BY_QUANTILES):
         return math.nan
     return 1 / scores.ratio(table, ours, CRPS_BY_QUANTILES, best)
 

@@ -54,14 +54,14 @@ _SOFTMAX_RANDOM = [
 ]
 
 _MULTI_TASK = [
-    Condition.of(each, label=f"l2+HL-Gauss of weight {each.weight:g}")
-    for each in AUXILIARY
-    if isinstance(each, L2MultiTask)
+    Condition.of(other, label=f"l2+HL-Gauss of weight {other.weight:g}")
+    for other in AUXILIARY
+    if isinstance(other, L2MultiTask)
 ]
 _MOMENTS = [Condition.of(L2(), label="l2 of 1 moment")] + [
-    Condition.of(each, label=f"l2 of {each.n_moments} moments")
-    for each in AUXILIARY
-    if isinstance(each, L2Moments)
+    Condition.of(other, label=f"l2 of {other.n_moments} moments")
+    for other in AUXILIARY
+    if isinstance(other, L2Moments)
 ]
 _FOUR_MOMENTS = Condition.of(L2Moments(4), label="l2 of 4 moments")
 
@@ -96,7 +96,7 @@ CLAIMS = (
         "is better than the squared and than the absolute error of the mean.",
         "HL-Gauss below l2+Softmax+Mean and l1+Softmax+Mean in test MAE.",
         ("representation",),
-        lower_each([(_HL_RANDOM, each) for each in _SOFTMAX_RANDOM]),
+        lower_each([(_HL_RANDOM, other) for other in _SOFTMAX_RANDOM]),
     ),
     Claim(
         "K22",
@@ -121,9 +121,9 @@ CLAIMS = (
         f"that not more than {MARGIN:.0%} below its value at weight 0.",
         ("auxiliary",),
         all_of(
-            lower_each([(HL_GAUSS, each) for each in _MULTI_TASK]),
+            lower_each([(HL_GAUSS, other) for other in _MULTI_TASK]),
             not_lower_each(
-                [(each, _MULTI_TASK[0]) for each in _MULTI_TASK[1:]], MARGIN
+                [(other, _MULTI_TASK[0]) for other in _MULTI_TASK[1:]], MARGIN
             ),
         ),
     ),
@@ -135,7 +135,7 @@ CLAIMS = (
         "four moments below l2.",
         ("auxiliary",),
         all_of(
-            lower_each([(HL_GAUSS, each) for each in _MOMENTS]),
+            lower_each([(HL_GAUSS, other) for other in _MOMENTS]),
             lower_each([(_FOUR_MOMENTS, _MOMENTS[0])], where=on_tables("ct")),
         ),
     ),

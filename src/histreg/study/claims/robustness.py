@@ -12,12 +12,12 @@ METHODS = (L2(), L1(), HLOneBin(), HLGauss())
 
 
 def _probed(metric: str) -> list[Condition]:
-    return [Condition.of(each, metric, probes=("sensitivity",)) for each in METHODS]
+    return [Condition.of(method, metric, probes=("sensitivity",)) for method in METHODS]
 
 
 _L2_LOST, _L1_LOST, _ONE_BIN_LOST, _GAUSS_LOST = [
-    Condition.of(each, corrupted=MOST).minus(Condition.of(each), "rise of test MAE")
-    for each in METHODS
+    Condition.of(method, corrupted=MOST).minus(Condition.of(method), "rise of test MAE")
+    for method in METHODS
 ]
 _L2_SLOPE, _L1_SLOPE, _ONE_BIN_SLOPE, _GAUSS_SLOPE = _probed("test sensitivity")
 _L2_ERROR, _L1_ERROR, _, _GAUSS_ERROR = _probed("test MAE")

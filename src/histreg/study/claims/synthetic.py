@@ -45,14 +45,16 @@ class _Sines:
     def __init__(self, evidence: Evidence) -> None:
         records_by_run = {record.run: record for record in evidence.records}
         groups: dict[tuple[object, ...], list[Record | None]] = {}
-        # Only the runs of the catalogue: smaller networks are no evidence.
+        # Only runs of the catalogue count, not smaller networks.
         for run in experiment("sines").runs:
             groups.setdefault(_task(run), []).append(records_by_run.get(run))
         complete = [group for group in groups.values() if None not in group]
-        records = [each for group in complete for each in group if each is not None]
+        records = [
+            record for group in complete for record in group if record is not None
+        ]
         self._best = {
-            (each.method, each.alpha, each.beta, each.value_range): each
-            for each in best_rates(records)
+            (curve.method, curve.alpha, curve.beta, curve.value_range): curve
+            for curve in best_rates(records)
         }
 
     def best(self, loss: Loss, alpha: float, beta: float) -> BestRate | None:
@@ -69,7 +71,7 @@ class _Sines:
 
 
 def _task(run: Run) -> tuple[object, ...]:
-    """Return what runs share that differ only in the learning rate and the seed."""
+    """Return a key shared by runs that differ only in learning rate and seed."""
     assert isinstance(run, SineRun)
     return run.method, run.alpha, run.beta, run.value_range
 

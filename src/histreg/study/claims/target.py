@@ -41,7 +41,7 @@ HALF_BIN = 0.625  # of Pole, whose labels lie on borders
 
 def _label_bias(evidence: Evidence) -> list[Finding]:
     return [
-        each for name in evidence.tabular for each in _label_bias_on(evidence, name)
+        bias for name in evidence.tabular for bias in _label_bias_on(evidence, name)
     ]
 
 
@@ -100,7 +100,7 @@ def _sigma(sigma: float, metric: str = "test MAE") -> Condition:
 
 _PROJECTED = Condition.of(HLProjected())
 _EPSILONS = [Condition.of(HLOneBin(), label="epsilon 0")] + [
-    Condition.of(each, label=f"epsilon {each.epsilon:g}") for each in UNIFORM
+    Condition.of(method, label=f"epsilon {method.epsilon:g}") for method in UNIFORM
 ]
 
 CLAIMS = (
@@ -113,7 +113,9 @@ CLAIMS = (
         ("uniform",),
         all_of(
             not_lower_each([(b, a) for a, b in pairwise(_EPSILONS)], MARGIN),
-            not_lower_each([(each, _EPSILONS[0]) for each in _EPSILONS[2:]], MARGIN),
+            not_lower_each(
+                [(epsilon, _EPSILONS[0]) for epsilon in _EPSILONS[2:]], MARGIN
+            ),
         ),
     ),
     Claim(
@@ -137,8 +139,11 @@ CLAIMS = (
         all_of(
             lower_each(
                 [
-                    (Condition.of(HLGauss(), each), Condition.of(HLProjected(), each))
-                    for each in ("test MAE", "test RMSE")
+                    (
+                        Condition.of(HLGauss(), metric),
+                        Condition.of(HLProjected(), metric),
+                    )
+                    for metric in ("test MAE", "test RMSE")
                 ]
             ),
             lower_each(
@@ -187,7 +192,7 @@ CLAIMS = (
         "Over sigma the train and test errors of HL-Gauss have the shape of a V, with "
         "a flat bottom from 0.5 to 4 bins.",
         f"Train and test MAE at sigma 1 bin below those at {NARROW:g} and {WIDE:g}; "
-        f"test MAE at {', '.join(f'{each:g}' for each in FLAT_SIGMAS)} within "
+        f"test MAE at {', '.join(f'{sigma:g}' for sigma in FLAT_SIGMAS)} within "
         f"{FLAT:.0%} of that at 1.",
         ("sigma",),
         all_of(
@@ -198,7 +203,7 @@ CLAIMS = (
                     for end in (NARROW, WIDE)
                 ]
             ),
-            within_each([(_sigma(each), _sigma(1.0)) for each in FLAT_SIGMAS], FLAT),
+            within_each([(_sigma(sigma), _sigma(1.0)) for sigma in FLAT_SIGMAS], FLAT),
         ),
     ),
 )

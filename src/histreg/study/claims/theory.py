@@ -11,7 +11,7 @@ from histreg.study.engine.runs import Outcome
 from histreg.study.measurements import Measurement
 
 EXACT = 1e-12
-"""For what is an identity: sums of some hundred terms of order one, in float64."""
+"""Tolerance of identities: sums of some hundred terms of order one, in float64."""
 BOUND = 1 + 1e-9
 """For a ratio to a bound that may be attained; the rest is rounding."""
 NEGLIGIBLE = 1e-7
@@ -65,7 +65,7 @@ TOLERANCES = {
     "T13 KL(q || h) from the loss": EXACT,
     "T13 KL(h || q) from the entropy-regularised reward": EXACT,
 }
-"""What the metrics of the experiment "theorems" must not exceed."""
+"""Upper limits of the metrics of the experiment "theorems"."""
 
 STATEMENTS = {
     "T1": "targets are distributions, and HL-Gauss has its limits and its symmetry",
@@ -86,7 +86,9 @@ STATEMENTS = {
 
 def _outcome(evidence: Evidence, what: str) -> Outcome | None:
     run = Measurement(what)
-    return next((each.outcome for each in evidence.records if each.run == run), None)
+    return next(
+        (record.outcome for record in evidence.records if record.run == run), None
+    )
 
 
 def _theorems(evidence: Evidence) -> list[Finding]:

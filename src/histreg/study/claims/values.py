@@ -18,10 +18,10 @@ MAE, RMSE = "test MAE", "test RMSE"
 def _over_games(
     part: str, metric: str, decide: Callable[[str, Comparison], Finding]
 ) -> Find:
-    """Find what the ratios of all games decide.
+    """Find the verdict from the ratios of all games.
 
-    Not run as long as a game lacks a seed of the catalogue: the games that happen to be
-    finished first would be a choice.
+    Not run while a game lacks a seed of the catalogue: the games that finish first
+    would be a biased sample.
     """
 
     def find(evidence: Evidence) -> list[Finding]:
@@ -32,7 +32,7 @@ def _over_games(
         begun = [pair for name in games if (pair := evidence.value_pair(name))]
         if not begun:
             return [not_run(full_part)]
-        pairs = [each for each in begun if each.errors(metric).keys() >= {*VALUE_SEEDS}]
+        pairs = [pair for pair in begun if pair.errors(metric).keys() >= {*VALUE_SEEDS}]
         if len(pairs) < len(games):
             n_seeds = len(VALUE_SEEDS)
             why = f"{len(pairs)} of {len(games)} games have {n_seeds} seeds finite"

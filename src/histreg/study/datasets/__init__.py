@@ -1,4 +1,4 @@
-"""The data sets of the study. A new one is a new file, and one line here."""
+"""The data sets of the study; add a new one as a file and a line here."""
 
 from histreg._checks import check_choice
 from histreg.study.datasets import bike, ct, diabetes, pole, song
@@ -46,7 +46,7 @@ TABLES: dict[str, TableSource] = {
     **DATASETS,
     **{data.name: data for data in (*MADE, CALIFORNIA, FLIGHTS, DIAMONDS)},
 }
-"""All tables, with those for which the paper has no protocol."""
+"""All tables, including those for which the paper has no protocol."""
 SERIES: dict[str, Series] = {data.name: data for data in ETT}
 GAMES: dict[str, Game] = {data.name: data for data in ATARI}
 
@@ -62,7 +62,7 @@ def dataset(name: str) -> DataSet:
 
 
 def table(name: str) -> TableSource:
-    """Return the table of this name, with a protocol of the paper or without.
+    """Return the table of this name, with or without a protocol of the paper.
 
     >>> table("pareto").load().y.min() > 0
     np.True_

@@ -20,15 +20,15 @@ RESETS = -1  # the code of a reset among those of actions
 
 @dataclass(frozen=True, eq=False)
 class Actions:
-    """What was done at each frame of a game.
+    """The actions at each frame of a game.
 
     Parameters
     ----------
     codes : array of int16 of shape (n,)
-        The place of each action among those that the game knows; `RESETS` where it was
-        begun anew, as it is first.
+        The index of each action among those of the game; `RESETS` where a new game
+        starts, as in the first frame.
     sha256 : str
-        Of them as the unpacked file has them, the line's end left out.
+        SHA-256 of the actions in the unpacked file, without the line end.
     """
 
     codes: npt.NDArray[np.int16]
@@ -45,7 +45,7 @@ class Game(Source):
     Parameters
     ----------
     rom : str
-        What the emulator calls it.
+        The emulator's name of the game.
     """
 
     rom: str
@@ -53,15 +53,15 @@ class Game(Source):
     def actions(
         self, data_dir: str | Path | None = None, n_frames: int | None = None
     ) -> Actions:
-        """Return what was done.
+        """Return the recorded actions.
 
         Parameters
         ----------
         data_dir : path, optional
             See `Source.content` for where else the file is looked for.
         n_frames : int, optional
-            How many, from the first on, so that files of any length that have them
-            give the same; all by default.
+            Number of frames from the start, so that files of any sufficient length give
+            the same; all by default.
         """
         import numpy as np
 
@@ -97,10 +97,10 @@ def game_of(name: str) -> Game:
         title=name,
         homepage="https://github.com/khurramjaved96/atari-prediction-benchmark",
         licence="not stated",
-        url=None,  # one archive of all games, where programs are kept out
+        url=None,  # one archive of all games, not accessible to programs
         files=names("atari", file, f"{file}.gz"),
         member=file,
-        sha256=None,  # files of any length will do
+        sha256=None,  # files may have any length
         quirks=(
             "The first episodes are the test: of a short file one or two, and 43 % of "
             "its frames where a game goes on until the time limit."

@@ -10,7 +10,7 @@ FEATURES = (
 
 
 def parse(content: bytes) -> Table:
-    """Return all columns as they are; prices in dollars."""
+    """Return all columns unchanged; prices in dollars."""
     return table_of(content, FEATURES)
 
 

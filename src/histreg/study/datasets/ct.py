@@ -59,7 +59,7 @@ CT = DataSet(
         "relative+location+of+ct+slices+on+axial+axis.zip",
     ),
     member="slice_localization_data.csv",
-    # With LF line ends; UCI's has CRLF.
+    # With LF line ends; UCI's file has CRLF.
     sha256="b78360d8010abeca850e8a2792c486f53d15d2d293473f331386739bcdf2b4c9",
     n_rows=53_500,
     n_features=384,

@@ -35,7 +35,7 @@ class DataSet(TableSource):
     epochs: int
 
     def problem_of(self, table: Table) -> str:
-        """Return that y leaves its declared range, if it does."""
+        """Return an error message if y leaves its declared range."""
         low, high = self.y_range
         smallest, largest = table.y.min(), table.y.max()
         if low <= smallest <= largest <= high:

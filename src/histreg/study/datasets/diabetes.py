@@ -5,7 +5,7 @@ from histreg.study.datasets.source import Table, sha256_of
 
 
 def parse(_: bytes) -> Table:
-    """Return the data that come with scikit-learn, in their own units."""
+    """Return the data that come with scikit-learn, in original units."""
     import numpy as np
     from sklearn.datasets import load_diabetes  # slow to import
 
@@ -28,7 +28,7 @@ DIABETES = DataSet(
     url=None,
     files=(),
     member="",
-    # Of the arrays in scikit-learn 1.9.1: a version that changes them is noticed.
+    # SHA-256 of the arrays in scikit-learn 1.9.1, to notice changes in other versions.
     sha256="e9c1f7559552854a24dc45b41c446ce5f79f96e5da081bcce24b57492720b3f7",
     n_rows=442,
     n_features=10,

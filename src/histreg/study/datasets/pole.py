@@ -1,4 +1,4 @@
-"""Pole: a telecommunications problem, of which little is known."""
+"""Pole: a telecommunications problem with little documentation."""
 
 from histreg.study.datasets.dataset import DataSet
 from histreg.study.datasets.pmlb import LICENCE, table_of
@@ -21,7 +21,7 @@ POLE = DataSet(
     "201_pol.tsv.gz",
     files=names("pole", "201_pol.tsv.gz", "201_pol.tsv"),
     member="201_pol.tsv",
-    # Of what is in 201_pol.tsv.gz, whose own is bfd1b9c6...530d, as PMLB says.
+    # Of the content of 201_pol.tsv.gz; the archive has bfd1b9c6...530d, as PMLB says.
     sha256="0b118a037decec073762ceca7610e61b39e9207717fa9612457ed17d4662dcf7",
     n_rows=15_000,
     n_features=48,

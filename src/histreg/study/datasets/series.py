@@ -1,4 +1,4 @@
-"""Series: a table whose rows are moments, in order."""
+"""Series: a table whose rows are successive time steps."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from histreg.study.datasets.source import TableSource
 
 MONTHS = {"train": 12, "validation": 4, "test": 4}
-"""Of thirty days; what comes after is not used, as is the custom with these series."""
+"""Months of thirty days; later rows are not used, as is usual for these series."""
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Series(TableSource):
     Parameters
     ----------
     rows_a_month : int
-        Of thirty days.
+        Number of rows in thirty days.
     """
 
     rows_a_month: int
@@ -29,10 +29,10 @@ class Series(TableSource):
         ----------
         part : {"train", "validation", "test"}
         n_before : int
-            Rows that the first forecast of the part looks back on.
+            Number of rows before the part, the inputs of its first forecast.
         """
         parts = list(MONTHS)
-        months_before = sum(MONTHS[each] for each in parts[: parts.index(part)])
+        months_before = sum(MONTHS[earlier] for earlier in parts[: parts.index(part)])
         start = months_before * self.rows_a_month
         stop = start + MONTHS[part] * self.rows_a_month
         return slice(max(0, start - n_before), stop)

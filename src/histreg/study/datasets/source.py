@@ -1,7 +1,7 @@
-"""Source: where the file of a data set is found, and what is checked of it.
+"""Source: where the file of a data set is found, and how it is checked.
 
-A file is looked for in the folder that is given, in that of the environment variable
-``HISTREG_DATA`` and among earlier downloads; then it is downloaded.
+A file is looked for in the given folder, in that of the environment variable
+``HISTREG_DATA`` and among earlier downloads; otherwise it is downloaded.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from histreg._files import whole
+from histreg._files import atomic_write
 from histreg.errors import DownloadError, InputError
 
 if TYPE_CHECKING:  # functions that read data import it, a list of data sets needs none
@@ -38,7 +38,7 @@ class Table:
     Parameters
     ----------
     X : array of float64 of shape (n, d)
-        The features, as they are in the file: not standardised.
+        The features as in the file, not standardised.
     y : array of float64 of shape (n,)
     columns : tuple of str
         The names of the d features.
@@ -69,21 +69,21 @@ class Source:
     Parameters
     ----------
     name : str
-        As on the command line.
+        Name on the command line.
     title : str
-        As in the paper.
+        Name in the paper.
     homepage, licence : str
     url : str or None
-        What is downloaded; None if that is not possible or not needed.
+        URL of the download; None if that is not possible or not needed.
     files : tuple of str
         The names, relative to a folder, under which the file is looked for, the
         clearest first; none if the data come with a library.
     member : str
         The name of the unpacked file, which is how it is found in a zip.
     sha256 : str or None
-        Of the unpacked file with LF line ends; None if nobody here knows.
+        SHA-256 of the unpacked file with LF line ends; None if it is not known.
     quirks : str
-        What a person should know before believing a result.
+        Caveats to know before trusting a result.
     """
 
     name: str
@@ -106,15 +106,15 @@ class Source:
         return asdict(self)
 
     def find(self, data_dir: str | Path | None = None) -> Path | None:
-        """Return where the file is, without downloading; None if it is not here.
+        """Return the path of the file, without downloading; None if it is missing.
 
-        That is also the answer for data without a file, see `is_embedded`.
+        It is also None for data without a file, see `is_embedded`.
 
         Raises
         ------
         ValueError
-            If ``data_dir`` or ``HISTREG_DATA`` names no folder: a wrong letter in it
-            should not end in a download.
+            If ``data_dir`` or ``HISTREG_DATA`` is not a folder: a typo should not lead
+            to a download.
         """
         for folder in _folders(data_dir):
             for name in self.files:
@@ -131,24 +131,24 @@ class Source:
         Raises
         ------
         ValueError
-            In one sentence, if the file is not what was published, for instance cut
-            short, or is missing and cannot be downloaded.
+            If the file differs from the published one, for instance because it is
+            truncated, or is missing and cannot be downloaded.
         OSError
-            In one sentence, if the download fails.
+            If the download fails.
         """
         path = self._path(data_dir)
         return _content(self, path, called=str(path))
 
     def _path(self, data_dir: str | Path | None) -> Path:
-        """Return where the file is, downloaded if it has to be."""
+        """Return the path of the file, downloaded if necessary."""
         return (self.find(data_dir) or self._download()).resolve()
 
     def _check(self, path: Path, called: str) -> None:
-        """Raise unless a file is what was published."""
+        """Raise unless a file equals the published one."""
         _content(self, path, called=called)
 
     def _download(self) -> Path:
-        """Return the downloaded file, which is in the cache only if it is right."""
+        """Return the downloaded file, which is kept only if it is valid."""
         folder = cache_folder()
         if self.url is None:
             raise InputError(f"{self._missing}, and cannot be downloaded: {self._help}")
@@ -160,7 +160,7 @@ class Source:
         path = folder / PurePosixPath(self.url).name
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            with whole(path) as partial:
+            with atomic_write(path) as partial:
                 _fetch(self.url, partial)
                 self._check(partial, called=f"what {self.url} sent")
         except OSError as error:
@@ -198,7 +198,7 @@ class TableSource(Source):
     parse: Callable[[bytes], Table]
 
     def problem_of(self, table: Table) -> str:  # noqa: ARG002
-        """Return what else is wrong with a table; nothing if all is well."""
+        """Return a further error of a table; empty if there is none."""
         return ""
 
     def description(self) -> dict[str, Any]:
@@ -213,16 +213,16 @@ class TableSource(Source):
         Parameters
         ----------
         data_dir : path, optional
-            Where to look first; then come ``HISTREG_DATA``, earlier downloads, and the
-            download.
+            Folder to look in first, followed by ``HISTREG_DATA``, earlier downloads and
+            the download.
 
         Raises
         ------
         ValueError
-            In one sentence, if the file is not what was published, for instance cut
-            short, or is missing and cannot be downloaded.
+            If the file differs from the published one, for instance because it is
+            truncated, or is missing and cannot be downloaded.
         OSError
-            In one sentence, if the download fails.
+            If the download fails.
         """
         if self.is_embedded:
             return _embedded(self)
@@ -233,7 +233,7 @@ class TableSource(Source):
 
 
 def names(folder: str, *files: str) -> tuple[str, ...]:
-    """Return each name in a folder of the data set's own, then each without it.
+    """Return each name within a folder of the data set, then each without it.
 
     >>> names("bike", "hour.csv", "hour.csv.gz")
     ('bike/hour.csv', 'bike/hour.csv.gz', 'hour.csv', 'hour.csv.gz')
@@ -242,7 +242,7 @@ def names(folder: str, *files: str) -> tuple[str, ...]:
 
 
 def sha256_of(*parts: bytes) -> str:
-    """Return the SHA-256 of all parts in a row, in hexadecimal."""
+    """Return the SHA-256 of the concatenated parts, in hexadecimal."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part)
@@ -268,10 +268,10 @@ def frame(
     header : bool
         Whether the first line names the columns, which is then checked.
     keep : sequence of str, optional
-        The columns that are read, if not all are.
+        The columns to read; all by default.
     """
     import numpy as np
-    import pandas as pd  # here, since it comes with an extra
+    import pandas as pd  # imported here, because it is part of an extra
 
     first_line = content[: content.find(b"\n")].decode("utf-8", "replace")
     cells = first_line.split(separator)
@@ -296,7 +296,7 @@ def frame(
 
 
 def array(numbers: Any) -> Floats:
-    """Return a frame's or a column's numbers as an array in C order, all its own."""
+    """Return the numbers of a frame or a column as a new array in C order."""
     import numpy as np
 
     return np.array(numbers.to_numpy(), dtype=np.float64, order="C")
@@ -305,8 +305,8 @@ def array(numbers: Any) -> Floats:
 def cache_folder() -> Path | None:
     """Return the folder of files that can be recreated: downloads and replays.
 
-    It is that of ``HISTREG_CACHE``, or the cache of the operating system; None without
-    pooch, which knows that folder and downloads files.
+    It is ``HISTREG_CACHE``, or the cache folder of the operating system; None without
+    pooch, which provides that folder and downloads files.
     """
     try:
         import pooch
@@ -368,8 +368,8 @@ def _content(data: Source, path: Path, *, called: str) -> bytes:
 def _unpacked(path: Path, member: str, *, called: str) -> bytes:
     """Return a file's content, unpacked, with LF line ends.
 
-    The first bytes say how it is packed, not the name. UCI's files come with
-    CRLF, copies of them also with LF: only with one of both do they have one hash.
+    The first bytes determine the compression, not the name. UCI's files have CRLF line
+    ends, some copies LF; with LF they all have the same hash.
     """
     content = path.read_bytes()
     try:
@@ -388,7 +388,7 @@ def _unpacked(path: Path, member: str, *, called: str) -> bytes:
 
 
 def _member(content: bytes, member: str) -> bytes:
-    """Return a file of a zip, in whichever of its folders."""
+    """Return a file of a zip, in any of its folders."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         for name in archive.namelist():
             if PurePosixPath(name).name == member:
@@ -397,7 +397,7 @@ def _member(content: bytes, member: str) -> bytes:
 
 
 def _checked(data: TableSource, table: Table, *, called: str) -> Table:
-    """Return the table if it has the declared shape, hash and more."""
+    """Return the table if it passes all checks, such as shape and hash."""
     import numpy as np
 
     def refuse(requirement: str) -> None:
@@ -425,13 +425,13 @@ def _fetch(url: str, path: Path) -> None:
     import pooch
 
     # Not pooch.retrieve, which keeps a file before its content is checked: the hashes
-    # of UCI's zips are not known, only those of what is in them.
+    # of UCI's zips are not known, only those of their contents.
     fetch = pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), chunk_size=CHUNK)
     fetch(url, str(path), None)
 
 
 def _reason(error: OSError) -> str:
-    """Return why a download failed, without the many lines of the library."""
+    """Return the reason of a failed download in one line."""
     import requests
 
     if isinstance(error, requests.HTTPError) and error.response is not None:

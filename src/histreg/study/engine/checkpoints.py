@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from safetensors import SafetensorError, safe_open
 
-from histreg._files import whole
+from histreg._files import atomic_write
 from histreg.study.engine.runs import DamagedError, check_parts
 from histreg.study.engine.store_files import parsed, reason, set_aside, writing_to
 
@@ -121,7 +121,7 @@ class RunCheckpoint:
         )
         with writing_to(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with whole(self.path) as partial:
+            with atomic_write(self.path) as partial:
                 save_file(tensors, partial, metadata={"notes": text})
         self.saved = time.monotonic()
 
@@ -166,7 +166,7 @@ def restoring(checkpoint: Checkpoint) -> Iterator[None]:
     """Reject a checkpoint from which a model cannot be restored."""
     try:
         yield
-    # What tensors and notes of other names, types or shapes lead to.
+    # Raised by tensors and notes with other names, types or shapes.
     except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
         checkpoint.reject(error)
         raise CheckpointError(str(error)) from error

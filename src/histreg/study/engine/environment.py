@@ -1,4 +1,4 @@
-"""Environment: what a record says about where it came from."""
+"""Environment: the versions, machine and commit that a record stores."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def environment() -> dict[str, Any]:
         "machine": platform.machine(),
         "commit": _commit(),
     }
-    with suppress(PackageNotFoundError):  # it comes with an extra
-        facts["ale-py"] = version("ale-py")  # by which games of Atari are replayed
+    with suppress(PackageNotFoundError):  # part of an extra
+        facts["ale-py"] = version("ale-py")  # the emulator of the Atari games
     return facts
 
 
@@ -55,7 +55,7 @@ def _checked_out(root: Path) -> str | None:
 
 
 def _installed(package: Path) -> str | None:
-    """Return the commit that was installed, as PEP 610 has the installer note it.
+    """Return the commit that was installed, which installers record (PEP 610).
 
     Only an installation from a repository (``git+https://``, ``git+file://``) has one;
     one from a folder or a package index has none.

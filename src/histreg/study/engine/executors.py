@@ -1,11 +1,11 @@
-"""Executors: where stacks are computed, behind the seam of ``concurrent.futures``.
+"""Executors: where stacks are computed, with the interface of ``concurrent.futures``.
 
-A `Pool` is an executor that outlives its workers: one that dies takes its task with it,
-which is reported as `WorkerLostError`, and the next task finds a whole pool.
+A `Pool` is an executor that survives the loss of workers: the task of a worker that
+dies fails with `WorkerLostError`, and the pool is repaired for the next task.
 
-Ctrl-C and SIGTERM are for the process that has the pool, although shells and batch
-schedulers send them to its workers too. It asks the workers to stop, and they do so
-where they can be continued (`is_stopping`).
+Ctrl-C and SIGTERM are handled by the process that owns the pool, although shells and
+batch schedulers send them to its workers too. It asks the workers to stop, and they do
+so at the next point from which they can continue (`is_stopping`).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class _Event(Protocol):
 
 
 class _Task(threading.local):
-    """What a task knows of its pool: the event that asks it to stop."""
+    """The event by which a pool asks its tasks to stop."""
 
     stop: _Event | None = None
 
@@ -73,7 +73,7 @@ class Pool(ABC):
         """Return the future of a task; `WorkerLostError` if its worker dies."""
 
     def check(self) -> None:  # noqa: B027
-        """Raise `PoolLostError` if tasks that were submitted will never be done."""
+        """Raise `PoolLostError` if submitted tasks will never finish."""
 
     @abstractmethod
     def stop(self) -> None:
@@ -97,7 +97,7 @@ class Pool(ABC):
 class InProcess(Pool):
     """No workers: a task runs when it is submitted. The same code, for debugging.
 
-    Ctrl-C, and SIGTERM where it means the same, ask a task and those after it to stop.
+    Ctrl-C, and SIGTERM if handled alike, ask the current and later tasks to stop.
     A second Ctrl-C ends the task at once.
     """
 
@@ -135,13 +135,13 @@ class _Worker(SpawnProcess):
 
 
 class _WorkerContext(SpawnContext):
-    """New processes, not forks: a fork inherits locks of torch's threads."""
+    """Processes are spawned, not forked: a fork inherits locks of torch's threads."""
 
     Process: ClassVar[type[SpawnProcess]] = _Worker
 
 
 class Processes(Pool):
-    """Worker processes of this machine, of one thread each.
+    """Worker processes on this machine, with one thread each.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ class Processes(Pool):
     def stop(self) -> None:
         """Set the event that workers look at after each epoch."""
         self._event.set()
-        # Not by a shutdown, after which nobody waits for workers that are starting.
+        # Not by a shutdown, which does not wait for workers that are starting.
         for task in self._tasks:
             task.cancel()
 
@@ -200,14 +200,14 @@ class DaskCluster(Pool):
 
     The store and the data sets must be on a file system that they share; neither goes
     through the scheduler. A task whose worker dies is given to another by Dask itself.
-    Tasks that are asked to stop learn of it from the scheduler.
+    Tasks poll the scheduler to see whether to stop.
 
     Parameters
     ----------
     address : str, optional
-        Such as ``tcp://host:8786``; without it a cluster is started on this machine.
+        Such as ``tcp://host:8786``; by default a cluster is started on this machine.
     n_workers : int
-        Of the cluster that is started.
+        Number of workers of the cluster, if one is started.
     """
 
     def __init__(self, address: str | None = None, *, n_workers: int = 2) -> None:
@@ -218,7 +218,7 @@ class DaskCluster(Pool):
                 f"a Dask executor needs {error.name}: pip install 'histreg[dask]'"
             ) from error
         self._lost: type[BaseException] = KilledWorker
-        # That a scheduler is gone is reported by `PoolLostError` only.
+        # The loss of a scheduler is reported only by `PoolLostError`.
         self._logs = {name: logging.getLogger(name).level for name in DASK_LOGS}
         for name in DASK_LOGS:
             logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -229,8 +229,8 @@ class DaskCluster(Pool):
                 self._cluster = LocalCluster(
                     n_workers=n_workers,
                     threads_per_worker=1,
-                    dashboard_address="127.0.0.1:0",  # a usual port may be taken
-                    silence_logs=logging.ERROR,  # not how long workers take to end
+                    dashboard_address="127.0.0.1:0",  # the default port may be taken
+                    silence_logs=logging.ERROR,  # no warnings of slow workers
                 )
             address = self._cluster.scheduler_address
         try:
@@ -246,7 +246,7 @@ class DaskCluster(Pool):
 
     @property
     def n_workers(self) -> int:  # type: ignore[override]
-        """As many as there are now; more may come."""
+        """The present number of workers; more may join."""
         return max(1, self._n_threads())
 
     def submit(self, task: Callable[..., Any], *args: Any) -> Future[Any]:
@@ -256,9 +256,9 @@ class DaskCluster(Pool):
         return _translated(inner, self._lost)
 
     def stop(self) -> None:
-        """Set the event that tasks ask for; those that wait for a worker are dropped.
+        """Set the event that tasks poll; tasks that wait for a worker are dropped.
 
-        What waits behind another task begins, and ends at once.
+        Tasks queued behind another one on a worker start, and stop at once.
         """
         with self._connected():
             self._event.set()
@@ -266,7 +266,7 @@ class DaskCluster(Pool):
             self.kill()
 
     def kill(self) -> None:
-        """Drop all tasks. Those that have started stop as `stop` asked."""
+        """Drop all tasks; running ones end as after `stop`."""
         if self._client.scheduler_comm is self._connection:
             self._executor.shutdown(wait=False)
 
@@ -285,8 +285,8 @@ class DaskCluster(Pool):
     def check(self) -> None:
         """Raise `PoolLostError` if the connection was lost.
 
-        Even if there is another since: Dask forgets the tasks of a client that is gone,
-        and the futures of some are never settled.
+        This holds even after reconnecting: Dask forgets the tasks of a disconnected
+        client, and some of their futures never complete.
         """
         with self._connected():
             pass
@@ -307,7 +307,7 @@ class DaskCluster(Pool):
 
 
 class _SchedulerEvent:
-    """The event of a Dask pool in one of its workers, which asks now and then."""
+    """The event of a Dask pool within a worker, which polls the scheduler."""
 
     def __init__(self, name: str) -> None:
         from distributed import Event
@@ -322,13 +322,13 @@ class _SchedulerEvent:
             self._asked = now
             try:
                 self._is_set = bool(self._event.is_set())
-            except Exception:  # whatever Dask meets when its scheduler is gone
+            except Exception:  # any error that Dask raises without its scheduler
                 self._is_set = True
         return self._is_set
 
 
 def _stoppable(event: str, task: Callable[..., Any], *args: Any) -> Any:
-    """Do a task on a Dask worker."""
+    """Run a task on a Dask worker."""
     _task.stop = _SchedulerEvent(event)
     try:
         return task(*args)
@@ -337,13 +337,13 @@ def _stoppable(event: str, task: Callable[..., Any], *args: Any) -> Any:
 
 
 def pool_of(executor: str | None, jobs: int) -> Pool:
-    """Return the pool of a command line.
+    """Return the pool that the command line asks for.
 
     Parameters
     ----------
     executor : {None, "processes", "in-process", "dask", "dask://host:port"}
     jobs : int
-        How many workers to start.
+        Number of workers to start.
     """
     if executor in (None, "processes"):
         return Processes(jobs)
@@ -386,7 +386,7 @@ def _translated(inner: Future[Any], lost: type[BaseException]) -> Future[Any]:
 def _asked_by_signals(event: threading.Event) -> Iterator[None]:
     """Let signals that would interrupt this thread's task set its event instead.
 
-    A second Ctrl-C does what the first would have done. A second SIGTERM does not:
+    A second Ctrl-C has its usual effect. A second SIGTERM does not:
     batch schedulers, and ``timeout``, send it more than once.
     """
     is_main = threading.current_thread() is threading.main_thread()
@@ -398,7 +398,7 @@ def _asked_by_signals(event: threading.Event) -> Iterator[None]:
             interrupt(number, frame)
         event.set()
 
-    # Those that are ignored, or end the process, go on doing so.
+    # Signals that are ignored, or end the process, keep their effect.
     taken = {number: handler for number, handler in before.items() if callable(handler)}
     _task.stop = event
     try:
@@ -413,13 +413,13 @@ def _asked_by_signals(event: threading.Event) -> Iterator[None]:
 
 @contextmanager
 def _held_back() -> Iterator[None]:
-    """Hold Ctrl-C and SIGTERM back for a moment, in which processes are started.
+    """Delay Ctrl-C and SIGTERM while processes are started.
 
-    Processes inherit which signals are blocked, so they are never without protection.
-    Blocking is not enough for this process, where another thread may get the signal;
-    only a main thread may do more.
+    Processes inherit the blocked signals, so they are protected from the start. In this
+    process another thread may still get the signal; only the main thread can change its
+    handler.
     """
-    # Else it is started in the block, and unblocks the signals when it has.
+    # Otherwise it would start within the block, and unblock the signals.
     resource_tracker.ensure_running()
     came: list[int] = []
     before = {}
@@ -434,12 +434,12 @@ def _held_back() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         for number, handler in before.items():
             signal.signal(number, handler)
-        for each in dict.fromkeys(came):
-            signal.raise_signal(each)
+        for signum in dict.fromkeys(came):
+            signal.raise_signal(signum)
 
 
 def _become_worker(event: Any, parent: int) -> None:
-    """Prepare a worker: signals are for its parent, which it does not outlive."""
+    """Prepare a worker: ignore signals, and exit when the parent process is gone."""
     _task.stop = event
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
@@ -448,6 +448,6 @@ def _become_worker(event: Any, parent: int) -> None:
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(0.5)
-        os._exit(1)  # nobody is left to tell; claims are given up by this
+        os._exit(1)  # the parent is gone; exiting releases the claims
 
     threading.Thread(target=watch, daemon=True).start()

@@ -25,7 +25,7 @@ from histreg.study.engine.store_files import DiskFullError
 CHECKPOINT_EVERY_S = 60.0
 REPORT_EVERY_S = 0.5
 LOSSES_ALLOWED = 2
-"""How often a stack may lose its worker; the first loss may not be its fault."""
+"""Number of times a stack may lose its worker; at the next loss it fails."""
 
 Stack = tuple[Run, ...]
 """Runs that are computed together, by one worker."""
@@ -89,7 +89,7 @@ def plan(runs: Iterable[Run], store: Store) -> list[Stack]:
     for _, same in groupby(ordered, key=group):
         together = list(same)
         n_stacks = -(-len(together) // together[0].largest_stack)
-        # Of about equal size: 13 runs are 6 and 7, not 12 and 1. Neighbours stay
+        # About equal sizes: 13 runs become 6 and 7, not 12 and 1. Neighbours stay
         # together: methods with similar names share losses, which are computed at once.
         cuts = [len(together) * i // n_stacks for i in range(n_stacks + 1)]
         stacks += [tuple(together[a:b]) for a, b in pairwise(cuts)]
@@ -97,7 +97,7 @@ def plan(runs: Iterable[Run], store: Store) -> list[Stack]:
 
 
 def expected_s(stack: Stack) -> float:
-    """Return the seconds of one core that a stack takes, roughly."""
+    """Return a rough estimate of the time of a stack, in seconds of one core."""
     return sum(run.expected_s for run in stack)
 
 
@@ -138,7 +138,7 @@ class _StackContext:
         if now - self.reported >= REPORT_EVERY_S:
             self.reported = now
             self.store.report(self.stack, share)
-        # Not if a checkpoint was offered and not yet due: it is to be saved first.
+        # Not if a checkpoint was offered but not yet due: it has to be saved first.
         if self.is_stopping or (not self.was_asked and is_stopping()):
             raise StoppedError
         self.was_asked = False
@@ -152,12 +152,12 @@ class _StackContext:
 def work(
     root: str, stack: Stack, data_dir: str | None, modules: Sequence[str] = ()
 ) -> Done:
-    """Compute a stack and save its records: what a worker does.
+    """Compute a stack and save its records; this runs in a worker.
 
     Runs that another process has claimed are left to it. An error is recorded for each
     run and does not affect other stacks; a full disk does.
     """
-    import torch  # by workers only: a plan or a status does without
+    import torch  # needed by workers only, not for plans or the status
 
     torch.set_num_threads(1)
     store = Store(root)
@@ -219,11 +219,11 @@ def run(
     runs : iterable of Run
     store : Store
     pool : Pool
-        Of workers, see `histreg.study.engine.executors`.
+        The workers, see `histreg.study.engine.executors`.
     data_dir : str, optional
-        Where data sets are looked for first.
+        Folder in which data sets are looked for first.
     modules : sequence of str
-        To be imported by the workers too, for the user's own data sets.
+        Modules that workers import as well, for the user's own data sets.
     on_change : callable, optional
         Called now and then with the progress.
     stacks : sequence of stacks, optional
@@ -260,7 +260,7 @@ def run(
         if any(run.key in shift.finished for run in todo):
             raise InputError(
                 f"workers must write to the same store as this command, {store.root}, "
-                "but what they finished is not in it"
+                "but the records they finished are not in it"
             )
     left = [run for run in wanted if not store.has(run) and run.key not in shift.failed]
     shift.summary.elsewhere = 0 if shift.summary.stopped else len(left)
@@ -286,7 +286,7 @@ class _Shift:
         self.at_work: dict[Future[Done], Stack] = {}
         self.waiting: list[Stack] = []
         self.suspects: list[Stack] = []
-        """Were running when a worker died. Each is tried alone, to find the cause."""
+        """Stacks that were running when a worker died; each is retried alone."""
         self.losses: Counter[Stack] = Counter()
 
     def work_on(self, stacks: Iterable[Stack]) -> None:
@@ -338,9 +338,9 @@ class _Shift:
             if self.losses[stack] <= LOSSES_ALLOWED:
                 self.suspects.append(stack)
                 return
-            for each in stack:
-                self.store.fail(each, error)
-            done = Done(failed=tuple(each.key for each in stack))
+            for run in stack:
+                self.store.fail(run, error)
+            done = Done(failed=tuple(run.key for run in stack))
         self.situation.done_s += expected_s(stack)
         self.failed |= set(done.failed)
         self.finished |= set(done.finished)
@@ -375,7 +375,7 @@ class _Shift:
 
 
 def stack_label(stack: Stack) -> str:
-    """Return a label of a stack for people."""
+    """Return a readable label of a stack."""
     first = stack[0]
     if len(stack) == 1:
         return first.label

@@ -14,15 +14,15 @@ from histreg.errors import InputError
 if TYPE_CHECKING:  # checkpoints are files, which know what a run is
     from histreg.study.engine.checkpoints import Checkpoint
 
-FORMAT = 1  # of a record; a reader refuses what is newer
+FORMAT = 1  # of records; newer formats are rejected
 
 
 class DamagedError(ValueError):
-    """A file is not what was written; the message says why."""
+    """A file is damaged; the message says how."""
 
 
 class RunContext(Protocol):
-    """What runs are given while they are computed."""
+    """The environment in which runs are computed."""
 
     data_dir: str | None
     """The folder in which data sets are looked for first."""
@@ -32,7 +32,7 @@ class RunContext(Protocol):
         """One checkpoint per run, to continue from after an interruption."""
 
     def report(self, share: float) -> None:
-        """Report the share that is done; raises if the computation is to stop."""
+        """Report the completed share; raises if the computation should stop."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Described:
     name: ClassVar[str]
 
     def to_json(self, *, defaults: bool = True) -> dict[str, Any]:
-        """Return name and fields as JSON has them; without defaults if not wanted."""
+        """Return name and fields as JSON values, optionally without defaults."""
         parameters = {
             parameter.name: getattr(self, parameter.name)
             for parameter in fields(self)  # type: ignore[arg-type]
@@ -81,7 +81,7 @@ class Run(ABC):
 
     Runs with the same `stack_key` may be computed together. The `key` names a run on
     disk. Fields at their default are not part of it: a new field whose default is the
-    previous behaviour leaves all keys as they are.
+    previous behaviour leaves all keys unchanged.
     """
 
     kind: ClassVar[str]
@@ -89,17 +89,17 @@ class Run(ABC):
     @property
     @abstractmethod
     def folder(self) -> tuple[str, ...]:
-        """The folders in which its record lies."""
+        """The folders that contain its record."""
 
     @property
     @abstractmethod
     def label(self) -> str:
-        """A label for people."""
+        """A readable label."""
 
     @property
     @abstractmethod
     def stack_key(self) -> tuple[object, ...]:
-        """What runs must have in common to be computed together."""
+        """Runs with equal keys can be computed together."""
 
     @property
     def largest_stack(self) -> int:
@@ -116,11 +116,12 @@ class Run(ABC):
     def compute(cls, runs: Sequence[Any], context: RunContext) -> list[Outcome]:
         """Compute runs of one stack.
 
-        Descriptions of runs do not import PyTorch: what computes them is imported here.
+        Descriptions of runs do not import PyTorch; the code that computes them is
+        imported here.
         """
 
     def facet(self, name: str) -> object:
-        """Return the data set, the name of the method or the seed; None without."""
+        """Return the data set, method name or seed; None if it has none."""
         value = getattr(self, name, None)
         if value == "":  # a run that needs no data set
             return None
@@ -135,7 +136,7 @@ class Run(ABC):
         return self
 
     def to_json(self) -> dict[str, Any]:
-        """Return all fields as JSON has them."""
+        """Return all fields as JSON values."""
         return {"kind": self.kind, **_described(self)}
 
     @property
@@ -147,7 +148,7 @@ class Run(ABC):
 
 
 def _described(thing: object, *, defaults: bool = True) -> dict[str, Any]:
-    """Return the fields of a dataclass as JSON has them."""
+    """Return the fields of a dataclass as JSON values."""
     described = {}
     for item in fields(thing):  # type: ignore[arg-type]
         value = getattr(thing, item.name)
@@ -163,7 +164,7 @@ def _described(thing: object, *, defaults: bool = True) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Record:
-    """A run with its outcome and its environment: what is kept on disk.
+    """A run with its outcome and its environment, as kept on disk.
 
     Parameters
     ----------
@@ -184,7 +185,7 @@ class Record:
     finished: str
 
     def to_json(self) -> dict[str, Any]:
-        """Return the record as JSON has it."""
+        """Return the record as JSON values."""
         status = "done" if self.outcome.diverged_at is None else "diverged"
         return {
             "format": FORMAT,
@@ -202,12 +203,12 @@ class Record:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], run: Run) -> Record:
-        """Return the record of a run that is known.
+        """Return the record of a known run from JSON values.
 
         Raises
         ------
         DamagedError
-            If it is no record, or one of another run.
+            If it is not a record, or that of another run.
         """
         check_record(data)
         if data.get("format", 0) > FORMAT:
@@ -231,7 +232,7 @@ class Record:
 def check_record(data: Any) -> None:
     """Raise `DamagedError` unless this is a record of some run.
 
-    Only the key is checked of newer formats, whose parts are not known.
+    For newer formats, whose parts are not known, only the key is checked.
     """
     check_parts(data, {"format": (int, NONE), "key": str})
     if (data.get("format") or 0) > FORMAT:
@@ -265,12 +266,12 @@ def check_parts(
         value = data.get(name)
         if name not in data and not isinstance(None, types):
             raise DamagedError(f"it has no {name!r}")
-        # JSON's true is no number, though Python's is.
+        # In JSON true is not a number, although bool is an int in Python.
         if isinstance(value, bool) or not isinstance(value, types):
             raise DamagedError(f"its {name!r} cannot be {_shown(value)}")
 
 
 def _shown(value: object) -> str:
-    """Return a value in a few characters."""
+    """Return a short text of a value."""
     text = json.dumps(value)
     return text if len(text) <= 40 else f"{text[:40]}..."

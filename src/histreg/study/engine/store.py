@@ -1,14 +1,14 @@
-"""Store: the one class that knows where the files of a study are.
+"""Store: the only class that knows where the files of a study are.
 
 A store is a folder::
 
-    records/<data set>/<method>/<key>.json   a record, whole or absent
-    <name>.jsonl                             records collected, one a line
+    records/<data set>/<method>/<key>.json   a record, complete or absent
+    <name>.jsonl                             collected records, one per line
     failures/<key>.json                      why a run could not be computed
     claims/<key>.lock                        held while a run is being computed
     progress/<stack>.json                    the progress of a stack
     checkpoints/<key>.safetensors            a network in training
-    <any of these>.damaged                   set aside, for a person to look at
+    <any of these>.damaged                   set aside for inspection
 
 Claims are locks of the operating system: a process that is killed releases them. The
 progress it reported stays, but means nothing without a claim. Several processes, or
@@ -38,7 +38,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from histreg._files import whole
+from histreg._files import atomic_write
 from histreg.errors import InputError
 from histreg.study.engine.checkpoints import RunCheckpoint
 from histreg.study.engine.runs import (
@@ -54,7 +54,7 @@ GLANCE_S = 0.2  # far longer than it takes to see whether a lock is free
 
 
 class DamageWarning(UserWarning):
-    """A file of a store, or a line of one, is not what was written."""
+    """A file of a store, or a line of one, is damaged."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class State:
     ----------
     name : {"done", "diverged", "running", "failed", "missing"}
     detail : str
-        The share done, or why it failed.
+        The completed share, or the reason of the failure.
     """
 
     name: str
@@ -78,21 +78,21 @@ class Store:
     Parameters
     ----------
     root : path
-        Made when something is written.
+        Created when something is written.
     """
 
     def __init__(self, root: str | Path) -> None:
-        # Absolute, so that workers in other folders mean the same.
+        # Absolute, because workers may have another working directory.
         self.root = Path(root).absolute()
         if self.root.exists() and not self.root.is_dir():
             raise InputError(f"the store must be a folder, got file {self.root}")
         self._collected: dict[str, dict[str, Any]] | None = None
-        self._named: set[Path] = set()  # of which a warning was given
+        self._named: set[Path] = set()  # files that a warning has named
 
     # Records
 
     def find(self, run: Run) -> Record | None:
-        """Return the record of a run, if it is there and not damaged."""
+        """Return the record of a run, if it exists and is not damaged."""
         try:
             record = self._record(run)
         except DamagedError as damage:
@@ -104,16 +104,16 @@ class Store:
         return None if line is None else Record.from_json(line, run)
 
     def has(self, run: Run) -> bool:
-        """Return whether the record of a run is there and not damaged."""
+        """Return whether the record of a run exists and is not damaged."""
         return self.find(run) is not None
 
     def records(self, runs: Iterable[Run]) -> list[Record]:
-        """Return the records that are there."""
+        """Return the existing records of these runs."""
         records = map(self.find, runs)
         return [record for record in records if record is not None]
 
     def save(self, record: Record) -> None:
-        """Write a record, whole or not at all."""
+        """Write a record atomically."""
         path = self._record_path(record.run)
         self._write(path, json.dumps(record.to_json(), indent=1))
         self._failure_path(record.run).unlink(missing_ok=True)
@@ -151,7 +151,7 @@ class Store:
     def collect(
         self, name: str, runs: Iterable[Run], *, into: Path | None = None
     ) -> tuple[Path, int]:
-        """Write the records of these runs into one file, one a line.
+        """Write the records of these runs into one file, one per line.
 
         Records of other runs stay in the file: no record is ever deleted. Damaged
         lines are moved to ``NAME.jsonl.damaged``. Processes that collect into one file
@@ -164,7 +164,7 @@ class Store:
         with _alone_at(path):
             lines, damaged = _lines_of(path)
             self._set_lines_aside(path, damaged)
-            self._collected = None  # read again, now that nobody else writes
+            self._collected = None  # read again, now that no other process writes
             ours = {record.run.key: record.to_json() for record in self.records(runs)}
             lines |= ours
             ordered = sorted(
@@ -285,12 +285,12 @@ class Store:
             return
         aside = path.with_name(f"{path.name}.damaged")
         before = aside.read_bytes().splitlines() if aside.exists() else []
-        # A line may be there already: of a collection that was killed.
+        # A line may be there already, from a collection that was killed.
         lines = dict.fromkeys([*before, *(line.content for line in damaged)])
-        with writing_to(aside), whole(aside) as partial:
+        with writing_to(aside), atomic_write(aside) as partial:
             partial.write_bytes(b"".join(line + b"\n" for line in lines))
         self._name(
-            path, _damage_of(damaged), f"what is damaged was moved to {aside.name}"
+            path, _damage_of(damaged), f"the damaged lines were moved to {aside.name}"
         )
 
     # Files
@@ -367,7 +367,7 @@ class Store:
     def _write(self, path: Path, text: str) -> None:
         with writing_to(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            with whole(path) as partial:
+            with atomic_write(path) as partial:
                 partial.write_text(text)
 
 
@@ -379,7 +379,7 @@ def stack_digest(runs: Sequence[Run]) -> str:
 
 @dataclass(frozen=True)
 class _DamagedLine:
-    """A line of a collected file that is no record."""
+    """A line of a collected file that is not a record."""
 
     number: int
     content: bytes
@@ -387,7 +387,7 @@ class _DamagedLine:
 
 
 def _lines_of(path: Path) -> tuple[dict[str, dict[str, Any]], list[_DamagedLine]]:
-    """Return the records of a collected file by key, and the lines that are none."""
+    """Return the records of a collected file by key, and its damaged lines."""
     records, damaged = {}, []
     try:
         content = path.read_bytes()
@@ -435,11 +435,11 @@ def _read(path: Path) -> _Read | None:
 
 @contextmanager
 def _alone_at(path: Path) -> Iterator[None]:
-    """Keep other processes that use this function away from a file.
+    """Hold a lock on a file against other processes that use this function.
 
-    The lock lies beside the file, where processes of other stores, machines and users
-    find it, and is removed again. A process that waits for a lock which is removed
-    tries again; filelock takes care of that.
+    The lock file lies beside the file, where processes of other stores, machines and
+    users find it, and is removed afterwards. filelock handles processes that wait for a
+    lock file that is removed.
     """
     lock = path.with_name(f".{path.name}.lock")
     with ExitStack() as held:
@@ -451,5 +451,5 @@ def _alone_at(path: Path) -> Iterator[None]:
 
 
 def _shown_files(folder: Path, pattern: str) -> list[Path]:
-    """Return files in order, without those that are being written."""
+    """Return sorted files, without those that are being written."""
     return sorted(path for path in folder.glob(pattern) if path.name[0] != ".")

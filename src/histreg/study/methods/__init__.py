@@ -1,4 +1,4 @@
-"""The methods of the study, by their names: a new one is a file and a line here."""
+"""The methods of the study by name; add a new method as a file and a line here."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from histreg.study.methods.softmax import (
 )
 
 METHODS: dict[str, type[Method]] = {
-    each.name: each
-    for each in (
+    method.name: method
+    for method in (
         LinearRegression,
         L2,
         L2Noise,

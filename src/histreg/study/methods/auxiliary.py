@@ -1,4 +1,4 @@
-"""l2 with auxiliary tasks, whose outputs are learnt but not used to predict.
+"""l2 with auxiliary tasks, whose outputs are learnt but not used for prediction.
 
 They separate the benefit of a histogram as a prediction from its benefit as an
 auxiliary task.
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class L2MultiTask(NetworkMethod):
-    """The squared error of one output, and HL-Gauss on logits beside it.
+    """The squared error of one output, plus HL-Gauss on additional logits.
 
     Parameters
     ----------
     weight : float
-        Of HL-Gauss.
+        Weight of the HL-Gauss loss.
     """
 
     name: ClassVar[str] = "l2+HL-Gauss"
@@ -41,7 +41,7 @@ class L2MultiTask(NetworkMethod):
     def __post_init__(self) -> None:
         if not (math.isfinite(self.weight) and self.weight >= 0):
             raise InputError(
-                f"weight must be finite and not below 0, got {self.weight}"
+                f"weight must be finite and non-negative, got {self.weight}"
             )
 
     @property
@@ -51,21 +51,21 @@ class L2MultiTask(NetworkMethod):
 
     @property
     def n_outputs(self) -> int:
-        """A number, then the logits."""
+        """One for the prediction, followed by the logits."""
         return 1 + self.n_bins
 
     def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
-        """Return the weighted sums of both histreg.losses."""
+        """Return the weighted sum of both losses."""
         squared = histreg.losses.l2(outputs[..., 0], y)
         return squared + self.weight * self.histogram.loss(outputs[..., 1:], y)
 
     def predict(self, outputs: Tensor) -> Tensor:
-        """Return the number; the histogram is not used."""
+        """Return the first output; the histogram is not used."""
         return outputs[..., 0]
 
     @property
     def group(self) -> tuple[object, ...]:
-        """All weights over the same bins are trained as one."""
+        """Methods with the same bins are trained together, with any weights."""
         return (self.name, self.n_bins, self.padding_in_bins)
 
     @classmethod
@@ -78,12 +78,12 @@ class L2MultiTask(NetworkMethod):
 
 @dataclass(frozen=True)
 class L2Moments(NetworkMethod):
-    """The squared errors of y, y squared and so on, of y scaled to [0, 1].
+    """The squared errors of the powers of y, with y scaled to [0, 1].
 
     Parameters
     ----------
     n_moments : int
-        How many powers; 1 is l2.
+        Number of powers; 1 is l2.
     """
 
     name: ClassVar[str] = "l2+Moments"
@@ -94,15 +94,15 @@ class L2Moments(NetworkMethod):
 
     @property
     def n_outputs(self) -> int:
-        """One for each power."""
+        """One per power."""
         return self.n_moments
 
     def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
-        """Return sums of squared errors."""
+        """Return the sums of squared errors over the powers."""
         return histreg.losses.l2(outputs, powers(y, self.n_moments)).sum(dim=-1)
 
     def predict(self, outputs: Tensor) -> Tensor:
-        """Return the first; the others are not used."""
+        """Return the first output; the others are not used."""
         return outputs[..., 0]
 
     @classmethod

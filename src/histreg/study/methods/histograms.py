@@ -1,8 +1,8 @@
 """Histogram losses: cross-entropy against HL-Gauss and similar targets.
 
-Targets and bins are in original units, where the borders of the study's data sets are
-exact: scaled to [0, 1], the targets of Pole, which all lie on borders, would fall to
-either side by rounding.
+Targets and bins are in original units, in which the borders are exact for the study's
+data sets. All targets of Pole lie on borders; if they were scaled to [0, 1], rounding
+would decide on which side they fall.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class OnHistogram(NetworkMethod):
     Parameters
     ----------
     n_bins : int
-        With those of the padding.
+        Including those of the padding.
     padding_in_bins : float
-        On each side.
+        Padding on each side.
     """
 
     n_bins: int
@@ -40,7 +40,7 @@ class OnHistogram(NetworkMethod):
 
     @property
     def n_outputs(self) -> int:
-        """One logit a bin."""
+        """One logit per bin."""
         return self.n_bins
 
     def bins(self, low: float, high: float) -> Bins:
@@ -54,13 +54,13 @@ class OnHistogram(NetworkMethod):
         )
 
     def predict(self, outputs: Tensor) -> Tensor:
-        """Return means on the scale of [0, 1]."""
+        """Return means on the scale [0, 1]."""
         return mean_of(outputs.softmax(dim=-1), self.bins(0.0, 1.0))
 
 
 def mean_of(probs: Tensor, bins: Bins) -> Tensor:
-    """Return the mean over the centers, (..., k) -> (...), of probs from a softmax."""
-    # Relative to the middle, so that a rounding error in the sum of probs matters less.
+    """Return the mean of the histogram of softmax probs: (..., k) -> (...)."""
+    # Relative to the middle, to reduce the effect of rounding in the sum of probs.
     middle = (bins.low + bins.high) / 2
     return middle + probs @ (bins.centers - middle).to(probs)
 
@@ -71,7 +71,7 @@ class HistogramLossMethod(OnHistogram):
     @property
     @abstractmethod
     def target(self) -> Target:
-        """How y becomes a histogram."""
+        """The target that turns y into a histogram."""
 
     def target_probs(self, y: Tensor, bins: Bins) -> Tensor:
         """Return the target of each y: (...) -> (..., k)."""
@@ -84,7 +84,7 @@ class HistogramLossMethod(OnHistogram):
 
     @property
     def group(self) -> tuple[object, ...]:
-        """All targets over equally many bins are trained as one."""
+        """Methods with equally many bins are trained together, with any target."""
         return ("cross-entropy", self.n_bins)
 
     @classmethod
@@ -97,7 +97,7 @@ class HistogramLossMethod(OnHistogram):
 
 @dataclass(frozen=True)
 class HLGauss(HistogramLossMethod):
-    """Against a truncated Gaussian around y.
+    """Cross-entropy against a truncated Gaussian around y.
 
     Parameters
     ----------
@@ -117,16 +117,16 @@ class HLGauss(HistogramLossMethod):
 
 @dataclass(frozen=True)
 class HLGaussAnnealed(HLGauss):
-    """Against a Gaussian that starts wide and narrows to sigma by equal factors.
+    """Cross-entropy against a Gaussian whose sigma decays geometrically.
 
     Parameters
     ----------
     sigma_in_bins : float
-        Of the last epochs.
+        Sigma after the annealing.
     first_sigma_in_bins : float
-        Of the first epoch.
+        Sigma of the first epoch.
     annealed_share : float
-        Of the epochs, after which sigma stays.
+        Fraction of the epochs in which sigma decays; it is constant afterwards.
     """
 
     name: ClassVar[str] = "HL-Gauss+Annealing"
@@ -137,7 +137,7 @@ class HLGaussAnnealed(HLGauss):
         check_fraction("annealed_share", self.annealed_share)
 
     def at(self, epoch: int, epochs: int) -> HLGauss:
-        """Return the method of one epoch out of so many; 0 stands for the last."""
+        """Return the method of an epoch, counted from 1; 0 stands for the last."""
         n_annealed = max(1, round(self.annealed_share * epochs))
         done = 1.0 if epoch == 0 else min(1.0, (epoch - 1) / n_annealed)
         ratio = self.sigma_in_bins / self.first_sigma_in_bins
@@ -146,12 +146,12 @@ class HLGaussAnnealed(HLGauss):
 
     @property
     def group(self) -> tuple[object, ...]:
-        """Apart from targets that stay."""
+        """Trained apart from methods with constant targets."""
         return (self.name, self.n_bins)
 
     @classmethod
     def criterion(cls, methods: Sequence[Any], targets: Targets) -> Criterion:
-        """Return cross-entropies against targets that change."""
+        """Return cross-entropies against targets that change with the epoch."""
         from histreg.study.methods.criteria.histograms import AnnealedCrossEntropies
 
         return AnnealedCrossEntropies(methods, targets)
@@ -159,13 +159,13 @@ class HLGaussAnnealed(HLGauss):
 
 @dataclass(frozen=True)
 class HLOneBin(HistogramLossMethod):
-    """Against the bin of y.
+    """Cross-entropy against the bin of y.
 
     Parameters
     ----------
     shift_in_bins : float
-        By which the grid is moved upwards. By half a bin, the targets of Pole lie on
-        centers instead of borders.
+        Upward shift of all bins. With half a bin, the targets of Pole lie on centers
+        instead of borders.
     """
 
     name: ClassVar[str] = "HL-OneBin"
@@ -174,10 +174,10 @@ class HLOneBin(HistogramLossMethod):
     padding_in_bins: float = 10.0
 
     def bins(self, low: float, high: float) -> Bins:
-        """Return the bins, moved."""
+        """Return the shifted bins."""
         bins = super().bins(low, high)
-        moved = self.shift_in_bins * bins.width
-        return histreg.Bins.uniform(bins.low + moved, bins.high + moved, self.n_bins)
+        shift = self.shift_in_bins * bins.width
+        return histreg.Bins.uniform(bins.low + shift, bins.high + shift, self.n_bins)
 
     @property
     def target(self) -> Target:
@@ -187,12 +187,12 @@ class HLOneBin(HistogramLossMethod):
 
 @dataclass(frozen=True)
 class HLUniform(HistogramLossMethod):
-    """Against the bin of y, mixed with equal bins.
+    """Cross-entropy against the bin of y, mixed with a uniform distribution.
 
     Parameters
     ----------
     epsilon : float
-        The weight of the equal bins together.
+        The weight of the uniform distribution.
     """
 
     name: ClassVar[str] = "HL-Uniform"
@@ -208,7 +208,7 @@ class HLUniform(HistogramLossMethod):
 
 @dataclass(frozen=True)
 class HLProjected(HistogramLossMethod):
-    """Against y split between its two nearest centers."""
+    """Cross-entropy against y split between its two nearest centers."""
 
     name: ClassVar[str] = "HL-Projected"
     n_bins: int = 100

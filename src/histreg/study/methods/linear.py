@@ -1,4 +1,4 @@
-"""Linear regression: the one method without a network."""
+"""Linear regression: the only method without a network."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ class LinearRegression(Method):
     name: ClassVar[str] = "Linear Regression"
 
     def fit(self, x: Tensor, y: Tensor) -> Tensor:
-        """Return the coefficients, the last for the constant: (n, d), (n,) -> (d + 1,).
+        """Return the coefficients, the intercept last: (n, d), (n,) -> (d + 1,).
 
-        Of several that are as good, the shortest: some data sets have columns without
-        variation.
+        If the solution is not unique, as with constant columns, it is the one of
+        smallest norm.
         """
         import torch
 
-        # Singular values: other drivers fail on columns without variation.
+        # By singular values: other drivers fail on constant columns.
         return torch.linalg.lstsq(_with_one(x), y[:, None], driver="gelsd").solution[
             :, 0
         ]

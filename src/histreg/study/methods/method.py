@@ -1,6 +1,6 @@
-"""Method: the description of one way to predict.
+"""Method: the description of a prediction method.
 
-Descriptions import PyTorch only when they are used, so that experiments can be listed
+Methods import PyTorch only when they are used, so that experiments can be listed
 without it.
 """
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 
 class Method(Described, ABC):
-    """One way to predict, in the paper's spelling; its fields are its parameters.
+    """A prediction method, named as in the paper; its fields are its parameters.
 
     Subclasses are frozen dataclasses, so that a method can be compared, printed and
     written as JSON.
     """
 
     is_tuned: ClassVar[bool] = False
-    """Whether it comes in several settings, of which the best alone is reported."""
+    """Whether it is run in several settings, and only the best is reported."""
 
     @property
     def label(self) -> str:
-        """The name, with the parameters that are not the default."""
+        """The name, followed by the parameters that differ from the default."""
         changed = [
             f"{parameter.name}={getattr(self, parameter.name):g}"
             for parameter in fields(self)  # type: ignore[arg-type]
@@ -45,34 +45,34 @@ class NetworkMethod(Method):
     """A method that trains a network.
 
     A new method defines the number of outputs, the prediction and the loss; autograd
-    computes the gradients. Methods that are run often have a `Criterion` of their own,
-    with gradients in closed form for many networks at once.
+    computes the gradients. Methods that are run often have their own `Criterion`, with
+    gradients in closed form for many networks at once.
     """
 
     max_gradient_norm: float = math.inf
-    """Beyond which the gradient of all weights together is scaled down."""
+    """Gradients (of all weights together) with a larger norm are scaled down to it."""
 
     @property
     @abstractmethod
     def n_outputs(self) -> int:
-        """How many outputs the network has."""
+        """Number of outputs of the network."""
 
     @abstractmethod
     def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
-        """Return the loss per sample, (b, o) and y (b,) scaled to [0, 1] -> (b,)."""
+        """Return the loss per sample: (b, o), y (b,) scaled to [0, 1] -> (b,)."""
 
     @abstractmethod
     def predict(self, outputs: Tensor) -> Tensor:
-        """Return predictions on the same scale, (n, o) -> (n,)."""
+        """Return predictions on the scale [0, 1]: (n, o) -> (n,)."""
 
     @property
     def group(self) -> tuple[object, ...]:
-        """What methods must share to be trained by one criterion."""
+        """Methods with equal groups can be trained together by one criterion."""
         return (type(self).__name__, self.n_outputs)
 
     @classmethod
     def criterion(cls, methods: Sequence[Any], targets: Targets) -> Criterion:
-        """Return the criterion of methods of one group."""
+        """Return the criterion for methods of one group."""
         from histreg.study.methods.criteria.criterion import ByAutograd
 
         return ByAutograd(methods, targets)

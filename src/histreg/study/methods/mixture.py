@@ -19,7 +19,7 @@ SMALLEST_SIGMA = 1e-2  # of y scaled to [0, 1]
 
 @dataclass(frozen=True)
 class MDN(NetworkMethod):
-    """A mixture of Gaussians by its likelihood; the prediction is its mean.
+    """A mixture of Gaussians, fitted by its likelihood; the prediction is its mean.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class MDN(NetworkMethod):
         return 3 * self.n_components
 
     def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
-        """Return negative log-likelihoods, of y scaled to [0, 1]."""
+        """Return negative log-likelihoods of y scaled to [0, 1]."""
         parameters = outputs.unflatten(-1, (3, -1))
         return histreg.losses.mdn(parameters, y, smallest_sigma=SMALLEST_SIGMA)
 

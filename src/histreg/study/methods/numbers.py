@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class OnNumber(NetworkMethod):
-    """One linear output against y scaled to [0, 1]."""
+    """One linear output that predicts y scaled to [0, 1]."""
 
     noise_sd: float = 0.0
 
@@ -42,7 +42,7 @@ class L2(OnNumber):
 
     @property
     def group(self) -> tuple[object, ...]:
-        """All kinds of l2 are trained as one."""
+        """All variants of l2 are trained together."""
         return ("l2",)
 
     @classmethod
@@ -60,17 +60,17 @@ class L2Noise(L2):
     Parameters
     ----------
     noise_sd : float
-        For y scaled to [0, 1].
+        Standard deviation of the noise, for y scaled to [0, 1].
     """
 
     name: ClassVar[str] = "l2+Noise"
     is_tuned: ClassVar[bool] = True
-    noise_sd: float = field()  # without the default of other methods
+    noise_sd: float = field()  # required, unlike in other methods
 
 
 @dataclass(frozen=True)
 class L2Clipping(L2):
-    """The squared error, the gradient of all weights together clipped to a norm."""
+    """The squared error, with the norm of the whole gradient clipped."""
 
     name: ClassVar[str] = "l2+Clipping"
     is_tuned: ClassVar[bool] = True

@@ -1,8 +1,8 @@
-"""Other losses on a softmax over bins: on its mean, on each bin, Brier's.
+"""Other losses on a softmax over bins: of its mean, per bin, and the Brier score.
 
 They separate the effect of the softmax from that of the cross-entropy. It is not known
-which of them the paper ran as "l2+Softmax": the loss as its formula reads,
-`L2SoftmaxPerBin`, has a minimiser with the wrong mean.
+which of them the paper ran as "l2+Softmax": the minimiser of its formula,
+`L2SoftmaxPerBin`, has the wrong mean.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 class OnSoftmax(OnHistogram):
-    """A loss of y and the probabilities, on the scale of [0, 1]."""
+    """A loss of y and the probabilities, on the scale [0, 1]."""
 
     @abstractmethod
     def slope(self, probs: Tensor, y: Tensor, centers: Tensor) -> Tensor:
-        """Return the derivative in the probabilities, per sample.
+        """Return the derivative with respect to the probabilities, per sample.
 
         Parameters
         ----------
@@ -41,12 +41,12 @@ class OnSoftmax(OnHistogram):
 
     @property
     def group(self) -> tuple[object, ...]:
-        """Methods of one loss over the same bins are trained as one."""
+        """Methods with the same loss and bins are trained together."""
         return (type(self).__name__, self.n_bins, self.padding_in_bins)
 
     @classmethod
     def criterion(cls, methods: Sequence[Any], targets: Targets) -> Criterion:
-        """Return the losses with their slopes in closed form."""
+        """Return the losses with gradients in closed form."""
         from histreg.study.methods.criteria.softmax import ThroughSoftmax
 
         return ThroughSoftmax(methods, targets)
@@ -71,7 +71,7 @@ class L2SoftmaxMean(OnSoftmax):
 
 @dataclass(frozen=True)
 class L1SoftmaxMean(OnSoftmax):
-    """The absolute error of the histogram's mean, which the paper suggests to try."""
+    """The absolute error of the histogram's mean, which the paper suggests."""
 
     name: ClassVar[str] = "l1+Softmax+Mean"
     n_bins: int = 100
@@ -88,14 +88,14 @@ class L1SoftmaxMean(OnSoftmax):
 
 @dataclass(frozen=True)
 class L2SoftmaxPerBin(OnSoftmax):
-    """The paper's l2+Softmax as its formula reads; kept for the record."""
+    """The paper's l2+Softmax, literally as its formula says; kept for reference."""
 
     name: ClassVar[str] = "l2+Softmax (per bin)"
     n_bins: int = 100
     padding_in_bins: float = 10.0
 
     def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
-        """Return the sums over the bins."""
+        """Return the sums of squared errors over the bins."""
         return histreg.losses.softmax_per_bin_l2(outputs, y, self.bins(0.0, 1.0))
 
     def slope(self, probs: Tensor, y: Tensor, centers: Tensor) -> Tensor:
@@ -105,7 +105,7 @@ class L2SoftmaxPerBin(OnSoftmax):
 
 @dataclass(frozen=True)
 class Brier(HLGauss):
-    """The squared distance to HL-Gauss's target instead of the cross-entropy."""
+    """The squared distance to the HL-Gauss target instead of the cross-entropy."""
 
     name: ClassVar[str] = "Brier"
 
@@ -121,7 +121,7 @@ class Brier(HLGauss):
 
     @classmethod
     def criterion(cls, methods: Sequence[Any], targets: Targets) -> Criterion:
-        """Return the distances with their gradients in closed form."""
+        """Return the distances with gradients in closed form."""
         from histreg.study.methods.criteria.softmax import BrierScores
 
         return BrierScores(methods, targets)

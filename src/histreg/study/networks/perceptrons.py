@@ -1,12 +1,12 @@
-"""Perceptrons: M networks of one shape, as one, with the backward pass by hand.
+"""Perceptrons: M networks of one shape as a stack, with a hand-written backward pass.
 
 The first layer is one wide product ``x @ (d, M h)``; the others are batched. All
 weights lie in one vector, which one fused step of Adam updates, and all results go into
 buffers that are reused: autograd takes 1.3 to 2 times as long on these small networks.
 
-A network's numbers are the same to the bit whatever the other networks of its stack,
-if its layers are 8 wide or a multiple of it, so that a record can be computed again
-alone. Three things see to that, at 1 % of the time: every layer begins at a multiple of
+If its layers have a multiple of 8 units, the numbers of a network are the same to the
+bit in any stack, so that a record can be reproduced alone. Three things ensure that, at
+1 % of the time: every layer begins at a multiple of
 `ALIGNMENT` in the vector, column sums over the stack are matrix products, and single
 outputs are computed one network at a time.
 """
@@ -36,9 +36,10 @@ class Shape:
     hidden : tuple of int
         Widths of the hidden layers, all equal.
     outputs : tuple of (int, int)
-        Groups of models with equally many outputs: how many models, how many outputs.
+        For each group of models with equally many outputs: number of models, number of
+        outputs.
     slope : float
-        Of the leaky ReLU below zero; 0 for the plain one.
+        Slope of the leaky ReLU below zero; 0 for the plain ReLU.
     """
 
     n_inputs: int
@@ -105,19 +106,19 @@ class Weights:
         return torch.cat([part.flatten() for part in self._parts_of(i)])
 
     def put(self, i: int, vector: Tensor) -> None:
-        """Write what `vector_of` returned."""
+        """Set all weights of a model from `vector_of`."""
         _fill(self._parts_of(i), vector)
 
     def body_parts(self, i: int) -> list[Tensor]:
-        """Return weights and biases of a model, all but those of its head."""
+        """Return weights and biases of a model, except those of its head."""
         return self._parts_of(i)[:-2]
 
     def body_of(self, i: int) -> Tensor:
-        """Return a copy of a model's weights but for its head, as one vector."""
+        """Return a copy of a model's weights, except its head, as one vector."""
         return torch.cat([part.flatten() for part in self.body_parts(i)])
 
     def put_body(self, i: int, vector: Tensor) -> None:
-        """Write what `body_of` returned, of a model with any head."""
+        """Set the body of a model from `body_of` of a model with any head."""
         _fill(self.body_parts(i), vector)
 
     def _parts_of(self, i: int) -> list[Tensor]:
@@ -189,12 +190,12 @@ class Perceptrons:
                 torch.baddbmm(bias, below[group], weight, out=out)
                 continue
             for i, features in enumerate(below[group]):
-                # A batch of one column takes another kernel than a single column.
+                # A batch of one column uses another kernel than a single column.
                 torch.addmm(bias[i], features, weight[i], out=out[i])
         return buffers.outputs
 
     def output_slopes(self, x: Tensor) -> list[Tensor]:
-        """Return the buffers for the derivatives in the outputs, before `backward`."""
+        """Return the buffers for output derivatives, to fill before `backward`."""
         return self._buffers_for(x).output_slopes
 
     def backward(self, x: Tensor) -> None:
@@ -223,19 +224,19 @@ class Perceptrons:
         torch.mm(buffers.ones, buffers.first_slope, out=bias_gradient)
 
     def input_slopes(self, x: Tensor) -> Tensor:
-        """Return derivatives in the inputs, after `backward`: (n, d) -> (M, n, d).
+        """Return derivatives with respect to the inputs, after `backward`: (M, n, d).
 
-        Of what `output_slopes` held the derivatives of, for each row its own.
+        They are derivatives of the same losses as `output_slopes`, row by row.
         """
         m, width = self.shape.n_models, self.shape.hidden[0]
         slope = self._buffers_for(x).first_slope.view(len(x), m, width).transpose(0, 1)
         return slope @ self.weights.by_model[0].transpose(1, 2)
 
     def clip(self, i: int, largest: float) -> None:
-        """Scale the gradient of the i-th model down to this norm, all layers as one."""
+        """Scale the gradient of the i-th model, over all layers, down to this norm."""
         parts = self.gradients._parts_of(i)
         norm = torch.stack([part.contiguous().norm() for part in parts]).norm()
-        # Not clamped from below: a gradient that is not finite stays so and is seen.
+        # Not clamped from below, so that a gradient that is not finite stays visible.
         scale = (largest / norm).clamp(max=1.0)
         for part in parts:
             part.mul_(scale)
@@ -268,7 +269,7 @@ def _layer_gradient(
 def adam_for(
     network: Perceptrons, *, learning_rate: float, epsilon: float
 ) -> torch.optim.Adam:
-    """Return an optimizer of all weights of a network, which are one vector.
+    """Return an optimizer of all weights of a network, as one vector.
 
     Its state exists before the first step, so that a checkpoint can be restored.
     """
@@ -292,14 +293,14 @@ def lecun_uniform(
     ----------
     network : Perceptrons
     generators : sequence of pairs
-        For each model, of its body and of its head.
+        Generators for the body and the head of each model.
     """
     for i, (body, head) in enumerate(generators):
         layers = network.weights.of_model(i)
         for j, (weight, bias) in enumerate(layers):
             bound = math.sqrt(3 / weight.shape[0])
             generator = head if j == len(layers) - 1 else body
-            # In float32 whatever the dtype, so that both have the same numbers.
+            # In float32 for any dtype, so that both have the same numbers.
             drawn = torch.rand(weight.shape, generator=generator)
             weight.copy_((2 * drawn - 1) * bound)
             bias.zero_()
@@ -314,7 +315,7 @@ def authors_head(network: Perceptrons, generators: Sequence[torch.Generator]) ->
     for i, generator in enumerate(generators):
         weight, bias = network.weights.of_model(i)[-1]
         for part, n_inputs in ((weight, weight.shape[0]), (bias, bias.numel())):
-            # Keras cuts the normal at two deviations, and makes up for it.
+            # Keras truncates the normal at two deviations, and rescales it.
             sd = 1 / math.sqrt(n_inputs) / 0.8796256610342398
             drawn = torch.empty(part.shape)
             torch.nn.init.trunc_normal_(

@@ -1,4 +1,4 @@
-"""Network runs: descriptions of one network that is trained by itself."""
+"""Network runs: descriptions of a network that is trained on its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Training of one network by itself, which can continue after any batch."""
+"""Training of a single network, which can be resumed after any batch."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class NetworkTraining(ABC):
     ----------
     network : Module
     optimizer : Optimizer
-        Of all its weights, in one group.
+        Optimizer of all its weights, in one group.
     checkpoint : Checkpoint or None
     seed : int
-        Of the order of the rows, another in each epoch.
+        Seed of the order of the rows, which differs in each epoch.
     batch_size : int
     """
 
@@ -53,7 +53,7 @@ class NetworkTraining(ABC):
     ) -> None:
         self.network, self.optimizer, self.checkpoint = network, optimizer, checkpoint
         self.seed, self.batch_size = seed, batch_size
-        self.epoch, self.batch = 0, 0  # that are done, the latter of this epoch
+        self.epoch, self.batch = 0, 0  # completed; batches of the current epoch
 
     @abstractmethod
     def loss(self, index: Tensor) -> Tensor:
@@ -65,13 +65,13 @@ class NetworkTraining(ABC):
 
     @abstractmethod
     def extra_state(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
-        """Return what else is needed to continue: tensors, and JSON values."""
+        """Return additional state to continue from: tensors, and JSON values."""
 
     @abstractmethod
     def restore_extra_state(
         self, tensors: dict[str, Tensor], notes: dict[str, Any]
     ) -> None:
-        """Continue from what `extra_state` returned."""
+        """Restore the state that `extra_state` returned."""
 
     def train_epoch(self, n: int, report: Callable[[float], None]) -> bool:
         """Train the rest of an epoch over n rows; return whether all losses are finite.
@@ -114,7 +114,7 @@ class NetworkTraining(ABC):
             yield some, self.network(samples.inputs(some))
 
     def save_if_due(self) -> None:
-        """Save all that is needed to continue, if it is time."""
+        """Save the state to continue from, if a checkpoint is due."""
         if self.checkpoint is None or not self.checkpoint.is_due():
             return
         more, notes = self.extra_state()
@@ -138,7 +138,7 @@ class NetworkTraining(ABC):
         self, tensors: dict[str, Tensor], notes: dict[str, Any], epochs: int
     ) -> None:
         check_parts(notes, {"epoch": int, "batch": int})
-        # One more than there are: a network that is being judged.
+        # One more than there are: a network that is being evaluated.
         if not 1 <= notes["epoch"] <= epochs + 1 or notes["batch"] < 0:
             raise ValueError(
                 f"batch {notes['batch']} of epoch {notes['epoch']}, of {epochs}"

@@ -29,7 +29,7 @@ from histreg.study.series.windows import SeriesWindows, windows_of
 QUANTILES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 N_SHOWN = 3  # windows whose forecasts are kept, of the first seed
 SHOWN_SEED = 1
-ROWS_AT_ONCE = 256  # windows that are judged together
+ROWS_AT_ONCE = 256  # windows that are evaluated together
 
 
 def outcome_of(
@@ -54,7 +54,7 @@ class ForecastObjective(ABC):
 
     @abstractmethod
     def head(self, n_features: int, kind: str) -> nn.Module:
-        """Return what follows the body, see `ForecastRun.head`."""
+        """Return the head that follows the body, see `ForecastRun.head`."""
 
     @abstractmethod
     def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
@@ -76,7 +76,7 @@ class Numbers(ForecastObjective):
         self.n_steps = n_steps
 
     def head(self, n_features: int, kind: str) -> nn.Module:
-        """Return one output a step."""
+        """Return a head with one output per step."""
         if kind == DIRECT:
             return nn.Linear(n_features, self.n_steps)
         head = projected_head(kind, n_features, self.n_steps, 1)
@@ -100,7 +100,7 @@ class Histograms(ForecastObjective):
         self._loss = HistogramLoss(self.bins, sigma_in_bins=method.sigma_in_bins)
 
     def head(self, n_features: int, kind: str) -> nn.Module:
-        """Return a row of logits a step."""
+        """Return a head with one row of logits per step."""
         if kind == DIRECT:
             return HistogramHead(n_features, self.bins, n_targets=self.n_steps)
         return projected_head(kind, n_features, self.n_steps, self.bins.n_bins)
@@ -171,7 +171,7 @@ class ForecastTraining(NetworkTraining):
         self.restore(run.epochs)
 
     def run_all(self, context: RunContext) -> int | None:
-        """Train to the end, and put the best weights back.
+        """Train to the end, and restore the best weights.
 
         Returns
         -------
@@ -209,19 +209,19 @@ class ForecastTraining(NetworkTraining):
         self.total = 0.0
         rows = self.parts["validation"]
         losses, squares = [], []
-        for some, outputs in self.outputs(rows, ROWS_AT_ONCE):
-            y = _targets(self.run, rows, some)
+        for index, outputs in self.outputs(rows, ROWS_AT_ONCE):
+            y = _targets(self.run, rows, index)
             losses.append(self.objective.loss(outputs, y).item() * len(y))
             if self.run.validation == "MSE":
                 error = self.objective.predict(outputs).double() - y
                 squares.append(error.square().mean(dim=-1).sum().item())
-        judged = math.fsum(losses) / len(rows)
-        self.curves["validation loss"].append(judged)
+        criterion = math.fsum(losses) / len(rows)
+        self.curves["validation loss"].append(criterion)
         if self.run.validation == "MSE":
-            judged = math.fsum(squares) / len(rows)
-            self.curves.setdefault("validation MSE", []).append(judged)
-        if judged < self.best_loss:
-            self.best_epoch, self.best_loss = self.epoch, judged
+            criterion = math.fsum(squares) / len(rows)
+            self.curves.setdefault("validation MSE", []).append(criterion)
+        if criterion < self.best_loss:
+            self.best_epoch, self.best_loss = self.epoch, criterion
             self.best = copy.deepcopy(self.network.state_dict())
 
     @torch.no_grad()
@@ -239,10 +239,12 @@ class ForecastTraining(NetworkTraining):
             for name, score in scores.items():
                 total = score.double().sum(dim=0)  # (n_steps,)
                 sums[name] = sums[name] + total if name in sums else total
-        by_step = {name: each / len(rows) for name, each in sums.items()}
-        metrics = {f"test {name}": each.mean().item() for name, each in by_step.items()}
+        by_step = {name: total / len(rows) for name, total in sums.items()}
+        metrics = {
+            f"test {name}": errors.mean().item() for name, errors in by_step.items()
+        }
         curves: dict[str, Any] = {
-            f"{name} by step": _shown(each) for name, each in by_step.items()
+            f"{name} by step": _shown(errors) for name, errors in by_step.items()
         }
         if run.seed == SHOWN_SEED:
             curves["forecasts"] = [self._window(rows, i) for i in _some(len(rows))]
@@ -263,8 +265,8 @@ class ForecastTraining(NetworkTraining):
         if spread is not None:
             quantiles = spread.quantiles(QUANTILES)[:, 0] + last  # (levels, n_steps)
             window["quantiles"] = {
-                f"{level:g}": _shown(each)
-                for level, each in zip(QUANTILES, quantiles, strict=True)
+                f"{level:g}": _shown(quantile)
+                for level, quantile in zip(QUANTILES, quantiles, strict=True)
             }
         return window
 
@@ -280,7 +282,7 @@ class ForecastTraining(NetworkTraining):
     def restore_extra_state(
         self, tensors: dict[str, Tensor], notes: dict[str, Any]
     ) -> None:
-        """Continue from what `extra_state` returned."""
+        """Restore the state that `extra_state` returned."""
         number = (float, int)
         check_parts(notes, {"total": number, "best_epoch": int, "curves": dict})
         check_parts(notes["curves"], dict.fromkeys(self.curves, list))

@@ -13,7 +13,7 @@ MODEL, BLOCKS, HEADS, FORWARD = 128, 3, 8, 512  # of the transformer
 
 
 class LastChannel(nn.Module):
-    """The target's own past, as it is: the body of a linear forecaster."""
+    """The past values of the target, unchanged: the body of a linear forecaster."""
 
     def __init__(self, n_channels: int, n_inputs: int) -> None:  # noqa: ARG002
         super().__init__()
@@ -52,7 +52,7 @@ class Recurrent(nn.Module):
 
 
 class Transformer(nn.Module):
-    """Encoder blocks over the moments, with their places as sines; the mean of all."""
+    """Encoder blocks over time steps with sinusoidal positions, then their mean."""
 
     def __init__(self, n_channels: int, n_inputs: int) -> None:
         super().__init__()
@@ -65,12 +65,12 @@ class Transformer(nn.Module):
         self.blocks = nn.TransformerEncoder(block, BLOCKS, enable_nested_tensor=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the mean over moments: (b, n_inputs, c) -> (b, 128)."""
+        """Return the mean over time steps: (b, n_inputs, c) -> (b, 128)."""
         return self.blocks(self.embedding(x) + self.places).mean(dim=1)
 
 
 class PerStep(nn.Module):
-    """A map of its own for each step, from its projected value to its outputs.
+    """A separate map for each step, from its projected value to its outputs.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class PerStep(nn.Module):
 
     def __init__(self, n_steps: int, n_outputs: int) -> None:
         super().__init__()
-        # As nn.Linear(1, n_outputs) begins, for each step.
+        # Initialised like nn.Linear(1, n_outputs), for each step.
         self.weight = nn.Parameter(torch.empty(n_steps, n_outputs).uniform_(-1, 1))
         self.bias = nn.Parameter(torch.empty(n_steps, n_outputs).uniform_(-1, 1))
 
@@ -189,7 +189,7 @@ def _draw_by_glorot(kernel: Tensor, fan_in: int, fan_out: int) -> None:
 
 
 def _places(n: int) -> Tensor:  # (n, MODEL)
-    """Return sines and cosines of the place, of falling frequencies."""
+    """Return sines and cosines of the position, with decreasing frequencies."""
     place = torch.arange(n)[:, None]
     rate = torch.exp(torch.arange(0, MODEL, 2) * (-math.log(10_000.0) / MODEL))
     return torch.stack([(place * rate).sin(), (place * rate).cos()], dim=-1).flatten(1)

@@ -46,27 +46,27 @@ class ForecastRun(NetworkRun):
         One of `ARCHITECTURES`.
     method : L2 or HLGauss
     seed : int
-        Of the first weights, the batches and the dropout.
+        Seed of the first weights, the batches and the dropout.
     subtracts_last : bool
         Whether all channels are seen as their distance from their last values, and the
         distance of the target from its last value is what is forecast.
     epochs : int
-        At most.
+        Maximum number of epochs.
     patience : int
         Epochs without a better validation after which to stop.
     learning_rate, weight_decay : float
-        Of AdamW.
+        Options of AdamW.
     batch_size : int
     n_inputs, n_steps : int
-        Moments that are seen, and that are forecast.
+        Number of time steps that are seen, and that are forecast.
     head : {"direct", "per-step", "shared", "dense"}
         How features become the outputs of each step: by one layer, or by a projection
         to the ``n_steps`` and a head on it, see `projected_head`.
     first_weights : {"pytorch", "keras"}
-        Whose default first weights.
+        The library whose default initialisation is used.
     validation : {"loss", "MSE"}
-        What decides between epochs on the validation months: the loss that is trained
-        on, or the squared error of the forecast numbers.
+        The criterion that chooses the epoch on the validation months: the training
+        loss, or the squared error of the forecasts.
     """
 
     kind: ClassVar[str] = "forecast"
@@ -107,7 +107,7 @@ class ForecastRun(NetworkRun):
 
     @property
     def label(self) -> str:
-        """Series, architecture, method, seed, and what differs from the protocol."""
+        """Series, architecture, method, seed, and deviations from the protocol."""
         parts = [self.dataset, self.architecture, self.method.name, f"seed {self.seed}"]
         return ", ".join([*parts, *self.changes])
 
@@ -127,7 +127,7 @@ class ForecastRun(NetworkRun):
 
     @property
     def changes(self) -> list[str]:
-        """What differs from our reading of the paper, in words."""
+        """Deviations from our reading of the paper, in words."""
         subtracted = ["last value subtracted"] if self.subtracts_last else []
         otherwise = [
             words
@@ -138,12 +138,12 @@ class ForecastRun(NetworkRun):
 
     @property
     def stack_key(self) -> tuple[object, ...]:
-        """Each by itself."""
+        """Forecasters are trained one by one."""
         return (self.kind, self.key)
 
     @property
     def expected_s(self) -> float:
-        """By the number of windows, and most of the epochs."""
+        """Estimated from the number of windows and most of the epochs."""
         n_windows = 12 * series(self.dataset).rows_a_month
         window_s = S_A_WINDOW[self.architecture]
         if isinstance(self.method, HLGauss):

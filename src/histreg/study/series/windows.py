@@ -20,9 +20,9 @@ class SeriesWindows:
     values : Tensor of shape (T, c)
         Standardised.
     y : Tensor of shape (T,)
-        What is forecast.
+        The series to forecast.
     n_inputs, n_steps : int
-        Moments that are seen, and that are forecast.
+        Number of time steps that are seen, and that are forecast.
     """
 
     values: Tensor
@@ -53,13 +53,13 @@ def windows_of(
     """Return the windows of each part, all columns standardised by the training part.
 
     The inputs of the first window of a later part are from the part before it; its
-    targets are the first moments of its own part.
+    targets are the first time steps of its own part.
     """
     x, y = torch.tensor(table.X), torch.tensor(table.y)
     known = series.rows("train")
     x, y = (
-        (each - each[known].mean(dim=0)) / each[known].std(dim=0, correction=0)
-        for each in (x, y)
+        (values - values[known].mean(dim=0)) / values[known].std(dim=0, correction=0)
+        for values in (x, y)
     )
     return {
         part: SeriesWindows(

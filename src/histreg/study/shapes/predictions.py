@@ -1,4 +1,4 @@
-"""Predictions: what a predictor says of test rows, and its scores.
+"""Predictions: the predictions of a method for test rows, and their scores.
 
 Quantiles are scored by twice the mean pinball loss at 20 levels, which is their CRPS by
 the midpoint rule, slightly above the integral. Every prediction with quantiles has this
@@ -34,7 +34,7 @@ class Prediction:
     Parameters
     ----------
     point : array of shape (n,)
-        The mean, or what the method has for it.
+        The mean, or the method's point prediction.
     median : array of shape (n,), optional
     intervals : mapping
         By coverage, lower and upper ends of shape (n,).
@@ -52,13 +52,13 @@ class Prediction:
 
     @classmethod
     def of_model(cls, model: HistogramRegressor, X: Floats) -> Prediction:
-        """Return what a fitted regressor of ours predicts."""
+        """Return the predictions of a fitted `HistogramRegressor`."""
         distribution = model.predict_dist(X)
         assert isinstance(distribution, Histogram)  # one target has one
         return cls(
             model.predict(X),
             model.predict(X, "median"),
-            {each: model.predict_interval(X, each) for each in COVERAGES},
+            {coverage: model.predict_interval(X, coverage) for coverage in COVERAGES},
             lambda y: distribution.crps(torch.tensor(y)).mean().item(),
             distribution.quantiles(LEVELS.tolist()).T.numpy(),
         )
@@ -67,7 +67,7 @@ class Prediction:
     def of_quantiles(cls, quantiles: Floats, point: Floats | None = None) -> Prediction:
         """Return predictions from quantiles at `LEVELS`, (n, 20), put into order.
 
-        The point is their mean, if the method has none of its own.
+        The point prediction is their mean, unless the method has its own.
         """
         quantiles = np.sort(quantiles, axis=1)
         return cls(
@@ -150,7 +150,10 @@ def residual_crps(error: Floats, residuals: Floats) -> float:
 
 def _intervals(at: Callable[[float], Floats]) -> dict[float, Interval]:
     """Return central intervals from quantiles."""
-    return {each: (at((1 - each) / 2), at((1 + each) / 2)) for each in COVERAGES}
+    return {
+        coverage: (at((1 - coverage) / 2), at((1 + coverage) / 2))
+        for coverage in COVERAGES
+    }
 
 
 def _at_level(quantiles: Floats, level: float) -> Floats:

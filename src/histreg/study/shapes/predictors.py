@@ -1,6 +1,6 @@
 """Predictors: ways to get a distribution from a table, ours and others'.
 
-The module lists them, and imports what fits and scores them only when they are used.
+The module lists them; the libraries that fit and score them are imported when used.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from histreg.study.shapes.predictions import Prediction
 
 Predictor = Callable[["Floats", "Floats", int], Callable[["Floats"], "Prediction"]]
-"""X and y to learn from, and a seed -> what predicts for other X.
+"""(training X, training y, seed) -> a function that predicts for other X.
 
-Whatever is not needed for a prediction, such as residuals, belongs to the second part:
-the first is what is timed as the fit.
+Only the first call is timed as the fit: work that the point prediction does not need,
+such as residuals, belongs to the second.
 """
 
 
@@ -110,7 +110,7 @@ def catboost(X: Floats, y: Floats, seed: int) -> Callable[[Floats], Prediction]:
 
 
 def ngboost(X: Floats, y: Floats, seed: int) -> Callable[[Floats], Prediction]:
-    """Learn normal distributions by NGBoost as it comes, 500 trees."""
+    """Learn normal distributions by NGBoost with its defaults, 500 trees."""
     from histreg.study.shapes.predictions import Prediction
 
     model = (
@@ -130,7 +130,7 @@ OTHERS: dict[str, Predictor] = {
     "CatBoost": catboost,
     "NGBoost": ngboost,
 }
-"""What is done without histograms."""
+"""Predictors without histograms."""
 PREDICTORS: dict[str, Predictor] = {
     **{f"{name} bins": histogram(bins=name) for name in SPACINGS},
     "auto bins and tails": histogram(bins="auto", tails="gpd"),
@@ -144,7 +144,7 @@ PREDICTORS: dict[str, Predictor] = {
 
 
 def _installed(package: str) -> Any:
-    """Return a package of others, or say how to get it."""
+    """Return a third-party package, or raise an error that says how to install it."""
     try:
         return import_module(package)
     except ImportError as error:

@@ -33,7 +33,7 @@ class ShapeRun(Run):
     method : str
         One of `PREDICTORS`.
     seed : int
-        Which eighth of the rows is tested on, 0 to 7; also that of the predictor.
+        The eighth of the rows to test on, 0 to 7; also the seed of the predictor.
     """
 
     kind: ClassVar[str] = "shape"
@@ -53,17 +53,17 @@ class ShapeRun(Run):
 
     @property
     def label(self) -> str:
-        """What it is, in words."""
+        """Table, predictor and seed, in words."""
         return f"{self.dataset}, {self.method}, seed {self.seed}"
 
     @property
     def stack_key(self) -> tuple[object, ...]:
-        """Each by itself."""
+        """Computed one by one."""
         return (self.kind, self.dataset, self.method, self.seed)
 
     @property
     def expected_s(self) -> float:
-        """By the predictor, the rows and the columns."""
+        """Estimated from the predictor and the numbers of rows and columns."""
         data = table(self.dataset)
         with_10_000 = EXPECTED_S.get(self.method, EXPECTED_OF_OURS_S)
         of_rows = (data.n_rows + 1_000) / 11_000
@@ -71,7 +71,7 @@ class ShapeRun(Run):
 
     @classmethod
     def compute(cls, runs: Sequence[ShapeRun], context: RunContext) -> list[Outcome]:
-        """Fit and score each."""
+        """Fit and score each predictor."""
         from histreg.study.shapes.execution import outcome_of
 
         return [outcome_of(run, context) for run in runs]

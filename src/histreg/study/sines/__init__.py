@@ -1,1 +1,1 @@
-"""Sines of growing frequency: runs and what is read from them."""
+"""Sines of growing frequency: runs and their results."""

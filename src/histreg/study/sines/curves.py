@@ -76,14 +76,14 @@ def best_rates(records: Iterable[Record]) -> list[BestRate]:
 
 
 def _area(group: list[Record]) -> float:
-    areas = [each.outcome.metrics.get("area", math.inf) for each in group]
+    areas = [record.outcome.metrics.get("area", math.inf) for record in group]
     return sum(areas) / len(areas)
 
 
 def _summary(group: list[Record]) -> BestRate:
     run = group[0].run
     assert isinstance(run, SineRun)
-    curves = [each.outcome.curves["MSE"] for each in group]
+    curves = [record.outcome.curves["MSE"] for record in group]
     return BestRate(
         method=run.method.name,
         has_bins=not isinstance(run.method, L2),
@@ -100,5 +100,6 @@ def _summary(group: list[Record]) -> BestRate:
 
 def _by_seed(group: list[Record], metric: str) -> dict[int, float]:
     return {
-        int(str(each.run.facet("seed"))): each.outcome.metrics[metric] for each in group
+        int(str(record.run.facet("seed"))): record.outcome.metrics[metric]
+        for record in group
     }

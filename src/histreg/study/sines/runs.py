@@ -20,12 +20,12 @@ class SineRun(Run):
     ----------
     method : NetworkMethod
     alpha, beta : float
-        Of the target sin(alpha x) + beta on 500 points of [-pi, pi).
+        Parameters of the target sin(alpha x) + beta on 500 points of [-pi, pi).
     value_range : (float, float)
-        The support of the bins; (0, 1) leaves y as it is for losses on one number.
+        The support of the bins; (0, 1) leaves y unscaled for losses of one output.
     learning_rate : float
     seed : int
-        Of the first weights.
+        Seed of the first weights.
     iterations : int
         Evaluations and updates.
     hidden : tuple of int
@@ -52,7 +52,7 @@ class SineRun(Run):
 
     @property
     def label(self) -> str:
-        """Method, target, rate, seed, and what differs from the protocol."""
+        """Method, target, rate, seed, and deviations from the protocol."""
         target = f"alpha {self.alpha:g}, beta {self.beta:g}"
         low, high = self.value_range
         parts = [
@@ -86,7 +86,7 @@ class SineRun(Run):
 
     @property
     def expected_s(self) -> float:
-        """From the numbers of weights and of outputs, whose softmax takes time."""
+        """Estimated from the numbers of weights and outputs (for the softmax)."""
         sizes = [1, *self.hidden, self.method.n_outputs]
         n_weights = sum(a * b for a, b in pairwise(sizes))
         iteration_s = 5e-4 + 4.5e-8 * n_weights + 1e-5 * self.method.n_outputs

@@ -1,4 +1,4 @@
-"""What the curves of training say: how fast errors fall, how steady gradients are."""
+"""Summaries of training curves: how fast errors fall, how steady gradients are."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SMALLEST_NORM = 1e-38
 def early_area(record: Record, epochs: int = FIRST_EPOCHS) -> float:
     """Return the mean of train MAE over the first epochs: the area under its curve.
 
-    Over all, if there are fewer. All must have been recorded, as they are with the
+    Over all epochs, if there are fewer. All must have been recorded, as with the
     probe "gradients": a mean over some of them would not be comparable.
     """
     curves = record.outcome.curves
@@ -49,10 +49,10 @@ def unsteadiness(record: Record) -> float:
 
 
 def jumpiness(record: Record) -> float:
-    """Return by how much log10 of the steepness changes from one epoch to the next.
+    """Return the change of log10 of the steepness from one epoch to the next.
 
-    The root mean square; unlike `unsteadiness` it does not see a slow trend.
+    It is a root mean square; unlike `unsteadiness` it ignores slow trends.
     """
-    logs = [math.log10(each) for each in steepness(record)]
+    logs = [math.log10(value) for value in steepness(record)]
     changes = [(b - a) ** 2 for a, b in pairwise(logs)]
     return math.sqrt(fmean(changes)) if changes else 0.0

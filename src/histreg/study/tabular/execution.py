@@ -1,4 +1,4 @@
-"""How tabular runs are computed: rows, donors, checkpoints, and what is trained."""
+"""How tabular runs are computed: rows, donors, checkpoints and training."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def outcomes_of(runs: Sequence[TabularRun], context: RunContext) -> list[Outcome
 
 @dataclass(frozen=True, eq=False)
 class _Learning:
-    """What the runs of a stack have in common."""
+    """The properties that the runs of a stack share."""
 
     rows: Examples
     others: dict[str, Examples]
@@ -123,9 +123,9 @@ class _Stage:
     Parameters
     ----------
     checkpoints : sequence of Checkpoint
-        Of all runs that this training is for.
+        Checkpoints of all runs that use this training.
     epochs : range
-        Its own; those of the second are counted on from the first.
+        Epochs of this training; those of the second follow those of the first.
     """
 
     def __init__(self, checkpoints: Sequence[Checkpoint], epochs: range) -> None:
@@ -133,7 +133,7 @@ class _Stage:
         self.n_before = epochs.start - 1
 
     def load(self) -> SavedState | None:
-        """Return the state that was saved last, if it is of this training."""
+        """Return the state that was saved last, if it belongs to this training."""
         saved = [checkpoint.load() for checkpoint in self.checkpoints]
         ours = [
             (tensors, {**notes, "epoch": notes["epoch"] - self.n_before})
@@ -147,13 +147,13 @@ class _Stage:
         return any(checkpoint.is_due() for checkpoint in self.checkpoints)
 
     def save(self, tensors: dict[str, Tensor], notes: dict[str, Any]) -> None:
-        """Save the same for all runs."""
+        """Save the same state for all runs."""
         for checkpoint in self.checkpoints:
             epoch = notes["epoch"] + self.n_before
             checkpoint.save(tensors, {**notes, "epoch": epoch})
 
     def reject(self, why: Exception) -> None:
-        """Discard what was saved for all runs."""
+        """Discard the saved state of all runs."""
         for checkpoint in self.checkpoints:
             checkpoint.reject(why)
 
@@ -161,7 +161,7 @@ class _Stage:
 def corrupted(
     y: Tensor, share: float, value_range: tuple[float, float], seed: int
 ) -> Tensor:
-    """Return targets of which a share is replaced by uniform draws from the range.
+    """Return targets with a share replaced by uniform draws from the range.
 
     The replaced targets of a smaller share are among those of a larger one, with the
     same draws.
@@ -176,7 +176,7 @@ def corrupted(
 
 
 def split(table: Table, seed: int, part: str = "test") -> tuple[Examples, Examples]:
-    """Return the rows to learn from and those to predict, inputs standardised.
+    """Return the training rows and the rows to predict, with standardised inputs.
 
     A fifth, rounded down, is predicted (one row of Bike less than if rounded up, as
     the authors' library does). Means and standard deviations are those of the rows to
@@ -201,8 +201,8 @@ def _linear(
 ) -> dict[str, float]:
     coefficients = method.fit(rows.x, rows.y)
     metrics = {}
-    for name, each in {"train": rows, part: others}.items():
-        error: Tensor = method.predict(each.x, coefficients) - each.y
+    for name, examples in {"train": rows, part: others}.items():
+        error: Tensor = method.predict(examples.x, coefficients) - examples.y
         metrics[f"{name} MAE"] = error.abs().mean().item()
         metrics[f"{name} RMSE"] = error.square().mean().sqrt().item()
     return metrics
@@ -211,7 +211,7 @@ def _linear(
 def _rounded(curves: Any) -> Any:
     """Return curves rounded to five digits: they are for plots, and many."""
     if isinstance(curves, dict):
-        return {name: _rounded(each) for name, each in curves.items()}
+        return {name: _rounded(curve) for name, curve in curves.items()}
     if isinstance(curves, list):
-        return [_rounded(each) for each in curves]
+        return [_rounded(value) for value in curves]
     return float(f"{curves:.5g}")

@@ -14,7 +14,7 @@ N_BARS = 30
 
 
 def label_bias(name: str, context: RunContext) -> Outcome:
-    """Return how far the mean of an exact fit is from the label, over sigma.
+    """Return the distance of an exact fit's mean from the label, over sigma.
 
     HL-Gauss with the bins of the tabular study; sigma 0 is HL-OneBin.
     """
@@ -24,7 +24,7 @@ def label_bias(name: str, context: RunContext) -> Outcome:
 
     def mean_bias(method: HLGauss | HLOneBin) -> float:
         bins = method.bins(low, high)
-        # Of each distinct label once: a table of all, times 100 bins, is large.
+        # Once per distinct label: a table of all labels and 100 bins is large.
         distinct, counts = y.unique(return_counts=True)
         bias = [
             theory.label_bias(some, bins, method.target_probs(some, bins)).abs()

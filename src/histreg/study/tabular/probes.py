@@ -17,7 +17,7 @@ from histreg.study.tabular.trainer import Examples, Probe, When, batches
 N_PROBED = 2048  # rows on which gradients are measured
 SMALLEST_EXCESS = 1e-12
 ROWS_AT_ONCE = 256
-SHOWN = (0.1, 0.5, 0.9)  # of all y, how many lie below that of a row whose h is kept
+SHOWN = (0.1, 0.5, 0.9)  # quantiles of y of the rows whose histograms are kept
 
 
 class Gradients:
@@ -38,7 +38,7 @@ class Gradients:
     ) -> list[dict[str, float]]:
         """Return "gradient norm" and "excess loss" of each network.
 
-        Without the second where the smallest loss is not known.
+        The second is left out if the smallest loss is not known.
         """
         x = rows.x[:N_PROBED]
         everything = slice(0, len(x))
@@ -73,9 +73,9 @@ class Sensitivity:
         rows: Examples,  # noqa: ARG002
         others: Mapping[str, Examples],
     ) -> list[dict[str, float]]:
-        """Return the mean norm of the derivative of the prediction in the inputs.
+        """Return the mean norm of the derivative of the prediction by the inputs.
 
-        In original units of y by standard deviations of the inputs.
+        In original units of y per standard deviation of the inputs.
         """
         measured: list[dict[str, float]] = [{} for _ in range(network.shape.n_models)]
         for name, part in others.items():

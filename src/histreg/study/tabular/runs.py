@@ -16,7 +16,7 @@ from histreg.study.methods import LinearRegression, Method, NetworkMethod
 
 PARTS = ("test", "validation")
 PROBES = ("gradients", "sensitivity", "snapshots")
-"""What else can be measured, see `histreg.study.tabular.probes`."""
+"""Available probes, see `histreg.study.tabular.probes`."""
 CACHE_BYTES = 5e6  # that the networks of a stack may use
 TYPICAL_OUTPUTS = 100
 
@@ -49,30 +49,30 @@ class TabularRun(Run):
     dataset : str
     method : Method
     seed : int
-        Of the split, the first weights, the batches and the dropout.
+        Seed of the split, the first weights, the batches and the dropout.
     epochs : int
     hidden : tuple of int
         Widths of the hidden layers.
     dropout : float
-        Of the inputs.
+        Dropout rate of the inputs.
     learning_rate : float
     batch_size : int
     part : {"test", "validation"}
-        What is predicted: the fifth of the rows that no run learns from, or a fifth of
-        the others, which is then not learnt from either. Choices made on the second
-        are fair to report on the first.
+        The rows to predict: the test rows, a fifth that no run is trained on, or the
+        validation rows, a fifth of the others, which are then not used for training
+        either. Choices made on validation rows may be reported on test rows.
     has_authors_head : bool
         Whether the last layer starts as in the authors' later code, with random biases.
     corrupted : float
         Share of the targets to learn from that are replaced by uniform draws from the
         range; those of the other part are not.
     donor : Method, optional
-        Trained first by the same protocol; its body, all but the last layer, is then
-        what this method starts from.
+        A method that is trained first by the same protocol; this method starts from its
+        body, all but the last layer.
     has_frozen_body : bool
-        Whether the last layer alone is trained.
+        Whether only the last layer is trained.
     probes : tuple of str
-        What else is measured, see `histreg.study.tabular.probes`.
+        Additional measurements, see `histreg.study.tabular.probes`.
     """
 
     kind: ClassVar[str] = "tabular"
@@ -104,7 +104,7 @@ class TabularRun(Run):
 
     @classmethod
     def of(cls, name: str, method: Method, seed: int, **changes: Any) -> TabularRun:
-        """Return the run that the paper's protocol has for a data set."""
+        """Return the run of the paper's protocol for a data set."""
         data = dataset(name)
         protocol = {
             "epochs": data.epochs,
@@ -112,7 +112,7 @@ class TabularRun(Run):
             "dropout": data.dropout,
         }
         if isinstance(method, LinearRegression):
-            # It has no epochs; changes of the protocol do not concern it.
+            # It has no epochs; changes of the protocol do not apply to it.
             protocol |= {"epochs": 1, "hidden": (), "dropout": 0.0}
             changes = {"part": changes.get("part", "test")}
         return cls(name, method, seed, **{**protocol, **changes})
@@ -120,14 +120,14 @@ class TabularRun(Run):
     def moved_to(self, dataset: str) -> TabularRun:
         """Return the same run by the protocol of another data set.
 
-        What differs from the protocol of this data set differs from that of the other
-        too; everything else is as the other protocol has it.
+        Deviations from the protocol of this data set are kept; everything else follows
+        the protocol of the other.
         """
         usual = TabularRun.of(self.dataset, self.method, self.seed)
         changes = {
-            each.name: getattr(self, each.name)
-            for each in fields(self)
-            if getattr(self, each.name) != getattr(usual, each.name)
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if getattr(self, field.name) != getattr(usual, field.name)
         }
         return TabularRun.of(dataset, self.method, self.seed, **changes)
 
@@ -142,7 +142,7 @@ class TabularRun(Run):
 
     @property
     def label(self) -> str:
-        """Data set, method, seed, and what differs from the protocol."""
+        """Data set, method, seed, and deviations from the protocol."""
         parts = [self.dataset, self.method.label, f"seed {self.seed}", *self.changes]
         if self.part != "test":
             parts.append(self.part)
@@ -151,7 +151,7 @@ class TabularRun(Run):
 
     @property
     def changes(self) -> list[str]:
-        """What differs from the protocol of the data set, in words."""
+        """Deviations from the protocol of the data set, in words."""
         usual = TabularRun.of(self.dataset, self.method, self.seed, part=self.part)
         changes = {
             item.name: f"{item.name.replace('_', ' ')} {getattr(self, item.name)}"
@@ -203,7 +203,7 @@ class TabularRun(Run):
 
     @property
     def expected_s(self) -> float:
-        """From the steps and weights of a network, and its probes."""
+        """Estimated from the steps and weights of a network, and its probes."""
         data = dataset(self.dataset)
         if not isinstance(self.method, NetworkMethod):
             return S_OF_REGRESSION + S_A_PRODUCT * data.n_rows * data.n_features**2
@@ -216,7 +216,7 @@ class TabularRun(Run):
 
     @property
     def training(self) -> Training:
-        """How its network is trained."""
+        """The training settings of its network."""
         return Training(
             self.hidden,
             self.dropout,

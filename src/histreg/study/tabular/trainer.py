@@ -1,4 +1,4 @@
-"""The trainer: M methods on the same rows, as one stack.
+"""The trainer: trains M methods on the same rows as one stack.
 
 Models of a stack share the seed, and with it the batches, the dropout and the initial
 weights of their bodies: comparisons are paired by design. A model does not depend on
@@ -55,9 +55,9 @@ class Start:
     Parameters
     ----------
     body : Tensor, optional
-        As `Fit.body` has it; drawn if not given.
+        A `Fit.body`; drawn at random if not given.
     is_frozen : bool
-        Whether it stays as it starts, so that the head alone is trained.
+        Whether the body is kept fixed, so that only the head is trained.
     """
 
     body: Tensor | None = None
@@ -68,7 +68,7 @@ When = Literal["every epoch", "recorded epochs", "last epoch"]
 
 
 class Probe(Protocol):
-    """What else to measure of a stack; see `histreg.study.tabular.probes`."""
+    """An additional measurement of a stack; see `histreg.study.tabular.probes`."""
 
     when: ClassVar[When]
     """After which epochs; with "every epoch", errors are recorded every epoch too."""
@@ -132,7 +132,7 @@ def train(
     ----------
     methods : sequence of M NetworkMethod
     rows : Examples
-        To learn from; measured as "train".
+        The training rows; measured as "train".
     others : dict of Examples
         Measured under their names, such as "test".
     training : Training
@@ -142,7 +142,7 @@ def train(
     dtype : torch.dtype
         float64 is for tests.
     starts : sequence of M Start, optional
-        If not all bodies are drawn and trained.
+        By default all bodies are drawn and trained.
     probes : sequence of Probe
     checkpoints : sequence of M Checkpoint, optional
         Loaded at the start, and saved after each epoch but the last if due. If all are
@@ -201,7 +201,8 @@ class _StackTraining:
         self.seed = seed
         self.rows = Examples(rows.x.to(dtype), rows.y)
         self.others = {
-            name: Examples(each.x.to(dtype), each.y) for name, each in others.items()
+            name: Examples(examples.x.to(dtype), examples.y)
+            for name, examples in others.items()
         }
         targets = Targets(
             rows.y, *value_range, seed=seed, dtype=dtype, epochs=training.epochs
@@ -267,7 +268,7 @@ class _StackTraining:
             if all(fit.diverged_at is not None for fit in self.fits):
                 break
             if epoch == self.training.epochs:
-                break  # finished: no longer to be stopped
+                break  # finished: it cannot be stopped any more
             # All or none, so that they can continue together.
             if any(checkpoint.is_due() for checkpoint in checkpoints):
                 for i, checkpoint in enumerate(checkpoints):
@@ -306,7 +307,9 @@ class _StackTraining:
     def _see_divergence(self, epoch: int) -> None:
         # A weight that is NaN makes the outputs of all rows NaN.
         outputs = self.network.forward(self.rows.x[: self.training.batch_size])
-        finite = [bool(each.isfinite().all()) for group in outputs for each in group]
+        finite = [
+            bool(output.isfinite().all()) for group in outputs for output in group
+        ]
         for fit, is_finite in zip(self.fits, finite, strict=True):
             if not is_finite and fit.diverged_at is None:
                 fit.diverged_at = epoch
@@ -350,8 +353,8 @@ class _StackTraining:
         for batch in batches(n, self.training.batch_size):
             outputs = self.network.forward(self.rows.x[batch])
             pairs = zip(self.criteria, outputs, strict=True)
-            each = torch.cat([criterion.loss(out, batch) for criterion, out in pairs])
-            totals += each.double() * outputs[0].shape[1]
+            losses = torch.cat([criterion.loss(out, batch) for criterion, out in pairs])
+            totals += losses.double() * outputs[0].shape[1]
         return totals / n
 
     def _errors(self, rows: Examples) -> Tensor:  # (M, n), float64
@@ -366,7 +369,9 @@ class _StackTraining:
         return torch.cat(parts, dim=1) - rows.y
 
     def _state_of(self, i: int, epoch: int) -> SavedState:
-        tensors = {name: each.vector_of(i) for name, each in self._vectors().items()}
+        tensors = {
+            name: network.vector_of(i) for name, network in self._vectors().items()
+        }
         tensors["n_steps"] = self.moments["step"]
         fit = self.fits[i]
         so_far = {
@@ -397,7 +402,7 @@ class _StackTraining:
         return epoch
 
     def _vectors(self) -> dict[str, Weights]:
-        """Return all that is needed to continue the training, by models."""
+        """Return the state to continue the training from, by model."""
         shape = self.network.shape
         return {
             "weights": self.network.weights,

@@ -1,1 +1,1 @@
-"""What the theory says, measured without training."""
+"""Checks of the theory, without training."""

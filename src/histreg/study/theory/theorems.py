@@ -1,9 +1,9 @@
 """The paper's statements as numbers: how far the library's own functions are off.
 
 Each function takes one statement of Sections 2 to 4 and the appendices, tries it on
-many made-up cases in float64, and returns the worst: a deviation from what is stated to
-be equal, or a ratio to what is stated to be a bound. Small is good throughout; what is
-small enough is for `histreg.study.claims.theory` to say.
+many made-up cases in float64, and returns the worst: a deviation from a stated
+equality, or a ratio to a stated bound. Smaller is always better; the tolerances are in
+`histreg.study.claims.theory`.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def target_sanity() -> Numbers:
         )
         flat = targets.gaussian(y, bins, sigma=1e7 * (bins.high - bins.low))
         worst.see("T1 wide HL-Gauss from 1 / k", flat - 1 / k)
-        p, mirrored = (TARGETS["HL-Gauss"](each, bins) for each in (y, 1.0 - y))
+        p, mirrored = (TARGETS["HL-Gauss"](values, bins) for values in (y, 1.0 - y))
         worst.see("T1 mirrored HL-Gauss from reversed", mirrored - p.flip(-1))
     return worst.numbers
 
@@ -385,7 +385,7 @@ class _Worst:
     def see(self, name: str, values: Tensor) -> None:
         largest = _largest(values)
         before = self.numbers.get(name, 0.0)
-        # What is not a number is the worst of all, and stays.
+        # NaN counts as the worst case, and stays.
         self.numbers[name] = (
             before if largest <= before or before != before else largest
         )

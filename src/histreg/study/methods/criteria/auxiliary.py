@@ -15,17 +15,19 @@ from histreg.study.methods.numbers import L2
 
 
 class BothLosses(Criterion):
-    """The squared errors of M networks, and their weighted histogram losses."""
+    """The squared errors plus the weighted histogram losses of M networks."""
 
     def __init__(self, methods: Sequence[L2MultiTask], targets: Targets) -> None:
         self.n_outputs = methods[0].n_outputs
         self.squared = SquaredErrors([L2() for _ in methods], targets)
-        self.entropies = CrossEntropies([each.histogram for each in methods], targets)
-        weights = [each.weight for each in methods]
+        self.entropies = CrossEntropies(
+            [method.histogram for method in methods], targets
+        )
+        weights = [method.weight for method in methods]
         self.weights = torch.tensor(weights, dtype=targets.dtype)  # (M,)
 
     def start_epoch(self, epoch: int, order: Tensor) -> None:
-        """Put the targets of both in order."""
+        """Sort the targets of both losses."""
         self.squared.start_epoch(epoch, order)
         self.entropies.start_epoch(epoch, order)
 
@@ -37,7 +39,7 @@ class BothLosses(Criterion):
         logits.mul_(self.weights[:, None, None])
 
     def loss(self, outputs: Tensor, batch: slice) -> Tensor:
-        """Return the weighted sums."""
+        """Return the weighted sums of both losses."""
         squared = self.squared.loss(outputs[..., :1], batch)
         return squared + self.weights * self.entropies.loss(outputs[..., 1:], batch)
 
@@ -46,12 +48,12 @@ class BothLosses(Criterion):
         return self.weights * self.entropies.floor(batch)
 
     def predict(self, outputs: Tensor) -> Tensor:
-        """Return the numbers in original units."""
+        """Return the first outputs in original units."""
         return self.squared.predict(outputs[..., :1])
 
 
 class SquaredErrorsOfPowers(SquaredErrors):
-    """The squared errors of M networks in powers of y, summed."""
+    """The squared errors of M networks, summed over the powers of y."""
 
     def __init__(self, methods: Sequence[L2Moments], targets: Targets) -> None:
         super().__init__([L2()], targets)
@@ -59,15 +61,15 @@ class SquaredErrorsOfPowers(SquaredErrors):
         self.powers = self.ordered = powers(self.scaled, self.n_outputs)  # (n, m)
 
     def start_epoch(self, epoch: int, order: Tensor) -> None:
-        """Put the powers in order."""
+        """Sort the powers."""
         super().start_epoch(epoch, order)
         self.ordered = self.powers[order]
 
     def gradient(self, outputs: Tensor, batch: slice, out: Tensor) -> None:
-        """Write twice the errors over the number of rows."""
+        """Write twice the errors, divided by the number of rows."""
         torch.sub(outputs, self.ordered[batch], out=out)
         out.mul_(2 / out.shape[1])
 
     def loss(self, outputs: Tensor, batch: slice) -> Tensor:
-        """Return sums over the powers, means over the rows."""
+        """Return sums over the powers, averaged over the rows."""
         return (outputs - self.ordered[batch]).square().sum(dim=-1).mean(dim=1)

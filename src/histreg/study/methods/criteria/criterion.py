@@ -1,4 +1,4 @@
-"""Criterion: what a stack of networks is trained for."""
+"""Criterion: the losses that a stack of networks minimises."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ class Targets:
     y : Tensor of shape (n,), float64
         In original units.
     low, high : float
-        The declared range, which scales y to [0, 1] and places the bins.
+        The declared range, which determines the scaling to [0, 1] and the bins.
     seed : int
-        Of the runs, for what a method draws itself.
+        Seed of the runs, for noise that a method draws.
     dtype : torch.dtype
-        In which gradients are computed.
+        Dtype in which gradients are computed.
     epochs : int
-        Of the training, for what changes while it lasts.
+        Number of training epochs, for targets that change with the epoch.
     """
 
     y: Tensor
@@ -41,30 +41,30 @@ class Targets:
 
     @property
     def scaled(self) -> Tensor:  # (n,)
-        """The targets on the scale on which losses on one number are taken."""
+        """The targets scaled to [0, 1], for losses of a single output."""
         return ((self.y - self.low) / (self.high - self.low)).to(self.dtype)
 
 
 class Criterion(ABC):
-    """What M networks of equally many outputs are trained for.
+    """The losses of M networks with equally many outputs.
 
-    An epoch visits the rows in some order; a batch is a slice of that order. What
-    belongs to the rows is therefore sorted once per epoch.
+    An epoch visits the rows in some order; a batch is a slice of that order. Targets
+    are therefore sorted once per epoch.
     """
 
     n_outputs: int
 
     @abstractmethod
     def start_epoch(self, epoch: int, order: Tensor) -> None:
-        """Take the order, (n,) row numbers, in which an epoch visits the rows.
+        """Set the order, (n,) row numbers, in which an epoch visits the rows.
 
-        Epochs count from 1. Epoch 0 is not part of the training: it prepares for the
-        losses by which a network is evaluated, without noise and of the final target.
+        Epochs count from 1. Epoch 0 is not part of the training: it prepares the losses
+        for evaluating a network, without noise and with the final target.
         """
 
     @abstractmethod
     def gradient(self, outputs: Tensor, batch: slice, out: Tensor) -> None:
-        """Write the gradient of the batch's mean loss in the outputs.
+        """Write the gradient of the batch's mean loss with respect to the outputs.
 
         Parameters
         ----------
@@ -78,7 +78,7 @@ class Criterion(ABC):
         """Return the mean loss over a batch: (M, b, o) -> (M,)."""
 
     def floor(self, batch: slice) -> Tensor:  # noqa: ARG002
-        """Return the smallest possible `loss`, (M,) or one for all; NaN if unknown."""
+        """Return the smallest possible `loss`, (M,) or a scalar; NaN if unknown."""
         return torch.tensor(math.nan)
 
     @abstractmethod
@@ -87,9 +87,10 @@ class Criterion(ABC):
 
 
 class ByAutograd(Criterion):
-    """The criterion of any method, by its loss and autograd, one network after another.
+    """The criterion of any method, using autograd for one network after another.
 
-    Autograd sees the outputs alone; the network's own backward pass is by hand.
+    Autograd is used only up to the outputs; the backward pass of the network is
+    written out.
     """
 
     def __init__(self, methods: Sequence[NetworkMethod], targets: Targets) -> None:
@@ -100,7 +101,7 @@ class ByAutograd(Criterion):
         self.ordered = self.scaled
 
     def start_epoch(self, epoch: int, order: Tensor) -> None:  # noqa: ARG002
-        """Put the targets in order."""
+        """Sort the targets."""
         self.ordered = self.scaled[order]
 
     def gradient(self, outputs: Tensor, batch: slice, out: Tensor) -> None:
@@ -111,22 +112,22 @@ class ByAutograd(Criterion):
         out.copy_(torch.autograd.grad(total, leaf)[0])
 
     def loss(self, outputs: Tensor, batch: slice) -> Tensor:
-        """Return the mean losses."""
+        """Return the mean loss of each network."""
         return self._losses(outputs, batch)
 
     def _losses(self, outputs: Tensor, batch: slice) -> Tensor:
         y = self.ordered[batch]
         pairs = zip(self.methods, outputs, strict=True)
-        return torch.stack([method.loss(each, y).mean() for method, each in pairs])
+        return torch.stack([method.loss(output, y).mean() for method, output in pairs])
 
     def predict(self, outputs: Tensor) -> Tensor:
-        """Return what the methods predict."""
+        """Return the predictions of the methods."""
         pairs = zip(self.methods, outputs.double(), strict=True)
-        scaled = torch.stack([method.predict(each) for method, each in pairs])
+        scaled = torch.stack([method.predict(output) for method, output in pairs])
         return self.low + scaled * (self.high - self.low)
 
 
 def noise(targets: Targets, epoch: int) -> Tensor:
-    """Return one standard normal draw for each place of an epoch's order: (n,)."""
+    """Return one standard normal draw per position in an epoch's order: (n,)."""
     generator = generator_for(targets.seed, "noise", epoch)
     return torch.randn(len(targets.y), generator=generator).to(targets.dtype)

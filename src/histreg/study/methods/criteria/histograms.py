@@ -30,7 +30,7 @@ class TargetTables:
         self.fill(methods)
 
     def fill(self, methods: Sequence[HistogramLossMethod]) -> None:
-        """Compute the tables, of these methods from now on, over the same bins."""
+        """Compute the tables for these methods; the bins must stay the same."""
         tables = [
             method.target_probs(self.distinct, bins).to(self.dtype)  # (u, k)
             for method, bins in zip(methods, self.bins, strict=True)
@@ -38,7 +38,7 @@ class TargetTables:
         self.tables = torch.stack(tables)  # (M, u, k)
 
     def start_epoch(self, order: Tensor) -> None:
-        """Put the codes of the targets in order."""
+        """Sort the codes of the targets."""
         self.ordered = self.codes[order]
 
     def of(self, batch: slice) -> Tensor:  # (M, b, k)
@@ -56,20 +56,20 @@ class CrossEntropies(Criterion):
         self.tables = TargetTables(methods, targets)
 
     def start_epoch(self, epoch: int, order: Tensor) -> None:  # noqa: ARG002
-        """Put the targets in order."""
+        """Sort the targets."""
         self.tables.start_epoch(order)
 
     def gradient(self, outputs: Tensor, batch: slice, out: Tensor) -> None:
-        """Write the softmax minus the target, over their number."""
+        """Write the softmax minus the target, divided by the number of rows."""
         torch.softmax(outputs, dim=-1, out=out)
         out.sub_(self.tables.of(batch)).div_(out.shape[1])
 
     def loss(self, outputs: Tensor, batch: slice) -> Tensor:
-        """Return mean cross-entropies."""
+        """Return the mean cross-entropies."""
         return losses.histogram_loss(outputs, self.tables.of(batch)).mean(dim=1)
 
     def floor(self, batch: slice) -> Tensor:
-        """Return mean entropies of the targets."""
+        """Return the mean entropies of the targets."""
         return torch.special.entr(self.tables.of(batch)).sum(dim=-1).mean(dim=1)
 
     def predict(self, outputs: Tensor) -> Tensor:
@@ -79,17 +79,17 @@ class CrossEntropies(Criterion):
 
 
 class AnnealedCrossEntropies(CrossEntropies):
-    """The histogram losses of M networks whose targets narrow."""
+    """The histogram losses of M networks with annealed targets."""
 
     def __init__(self, methods: Sequence[HLGaussAnnealed], targets: Targets) -> None:
         super().__init__(methods, targets)
         self.methods, self.epochs = methods, targets.epochs
-        self.now: Sequence[HLGauss] = methods
+        self.current: Sequence[HLGauss] = methods
 
     def start_epoch(self, epoch: int, order: Tensor) -> None:
-        """Put the targets in order, after computing them anew if sigma has changed."""
-        wanted = [method.at(epoch, self.epochs) for method in self.methods]
-        if wanted != self.now:
-            self.now = wanted
-            self.tables.fill(wanted)
+        """Sort the targets, after recomputing them if sigma has changed."""
+        current = [method.at(epoch, self.epochs) for method in self.methods]
+        if current != self.current:
+            self.current = current
+            self.tables.fill(current)
         super().start_epoch(epoch, order)

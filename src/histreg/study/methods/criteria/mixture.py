@@ -11,26 +11,26 @@ from histreg.study.methods.mixture import SMALLEST_SIGMA
 
 
 class MixtureLikelihoods(ByAutograd):
-    """The likelihoods of M mixtures of equally many components.
+    """The likelihoods of M mixtures with equally many components.
 
-    With r the probability that y came from each component, the derivatives are the
-    weights minus r, and r times those of each component's own likelihood. Autograd
-    takes four times as long.
+    With r the posterior probabilities of the components given y, the derivatives are
+    the weights minus r, and r times the derivatives of each component's own likelihood.
+    Autograd takes four times as long.
     """
 
     def gradient(self, outputs: Tensor, batch: slice, out: Tensor) -> None:
         """Write the gradient in closed form."""
-        # Rows last, so that what follows is contiguous: three times as fast.
+        # Rows in the last dimension: contiguous, and three times as fast.
         by_component = outputs.permute(2, 0, 1).unflatten(0, (3, -1)).contiguous()
         weights, means, spreads = by_component  # (c, M, b) each
         sigmas = F.softplus(spreads) + SMALLEST_SIGMA
         z = (self.ordered[batch] - means) / sigmas
-        likelihoods = weights - z.square() / 2 - sigmas.log()  # logs, but a constant
-        came_from = likelihoods.softmax(dim=0)
-        share = came_from / sigmas
+        likelihoods = weights - z.square() / 2 - sigmas.log()  # logs, up to a constant
+        posterior = likelihoods.softmax(dim=0)
+        share = posterior / sigmas
         slopes = torch.cat(
             [
-                weights.softmax(dim=0) - came_from,
+                weights.softmax(dim=0) - posterior,
                 -share * z,
                 share * (1 - z.square()) * spreads.sigmoid(),
             ]

@@ -12,7 +12,7 @@ from histreg.study.methods.numbers import OnNumber
 
 
 class SquaredErrors(Criterion):
-    """The squared errors of M networks, each with its own noise on the targets."""
+    """The squared errors of M networks, each with its own noise level."""
 
     n_outputs = 1
 
@@ -24,19 +24,19 @@ class SquaredErrors(Criterion):
         self.clean = self.noisy = self.scaled[None]
 
     def start_epoch(self, epoch: int, order: Tensor) -> None:
-        """Put the targets in order, and draw noise for what is a training epoch."""
+        """Sort the targets, and draw noise if it is a training epoch."""
         self.clean = self.noisy = self.scaled[order][None]  # (1, n)
         if self.noise_sd is not None and epoch:
-            # One draw for all networks: they differ in its size alone.
+            # One draw for all networks: only the noise level differs.
             self.noisy = self.clean + self.noise_sd * noise(self.targets, epoch)
 
     def gradient(self, outputs: Tensor, batch: slice, out: Tensor) -> None:
-        """Write twice the errors over their number."""
+        """Write twice the errors, divided by the number of rows."""
         torch.sub(outputs[..., 0], self.noisy[:, batch], out=out[..., 0])
         out.mul_(2 / out.shape[1])
 
     def loss(self, outputs: Tensor, batch: slice) -> Tensor:
-        """Return mean squared errors, without the noise."""
+        """Return the mean squared errors, without noise."""
         return (outputs[..., 0] - self.clean[:, batch]).square().mean(dim=1)
 
     def floor(self, batch: slice) -> Tensor:  # noqa: ARG002
@@ -53,10 +53,10 @@ class AbsoluteErrors(SquaredErrors):
     """The absolute errors of M networks."""
 
     def gradient(self, outputs: Tensor, batch: slice, out: Tensor) -> None:
-        """Write the signs of the errors over their number."""
+        """Write the signs of the errors, divided by the number of rows."""
         torch.sub(outputs[..., 0], self.noisy[:, batch], out=out[..., 0])
         out.sign_().div_(out.shape[1])
 
     def loss(self, outputs: Tensor, batch: slice) -> Tensor:
-        """Return mean absolute errors."""
+        """Return the mean absolute errors."""
         return (outputs[..., 0] - self.clean[:, batch]).abs().mean(dim=1)

@@ -15,7 +15,7 @@ from histreg.study.methods.softmax import OnSoftmax
 
 
 class ThroughSoftmax(Criterion):
-    """Losses of M equal methods with gradients through the softmax in closed form."""
+    """The losses of M equal methods, with gradients through the softmax."""
 
     def __init__(self, methods: Sequence[OnSoftmax], targets: Targets) -> None:
         self.method = methods[0]
@@ -26,7 +26,7 @@ class ThroughSoftmax(Criterion):
         self.scaled = self.ordered = targets.scaled
 
     def start_epoch(self, epoch: int, order: Tensor) -> None:  # noqa: ARG002
-        """Put the targets in order."""
+        """Sort the targets."""
         self.ordered = self.scaled[order]
 
     def gradient(self, outputs: Tensor, batch: slice, out: Tensor) -> None:
@@ -36,7 +36,7 @@ class ThroughSoftmax(Criterion):
         _through_softmax(self.method.slope(out, y, self.centers), out)
 
     def loss(self, outputs: Tensor, batch: slice) -> Tensor:
-        """Return mean losses."""
+        """Return the mean losses."""
         y = self.ordered[batch].expand(outputs.shape[:-1])
         return self.method.loss(outputs, y).mean(dim=1)
 
@@ -48,7 +48,7 @@ class ThroughSoftmax(Criterion):
 
 
 class BrierScores(CrossEntropies):
-    """The squared distances of M networks to their targets."""
+    """The squared distances of M predicted histograms to their targets."""
 
     def gradient(self, outputs: Tensor, batch: slice, out: Tensor) -> None:
         """Write the gradient through the softmax."""
@@ -56,7 +56,7 @@ class BrierScores(CrossEntropies):
         _through_softmax((out - self.tables.of(batch)).mul_(2), out)
 
     def loss(self, outputs: Tensor, batch: slice) -> Tensor:
-        """Return mean squared distances."""
+        """Return the mean squared distances."""
         return losses.brier(outputs, self.tables.of(batch)).mean(dim=1)
 
     def floor(self, batch: slice) -> Tensor:  # noqa: ARG002
@@ -65,6 +65,6 @@ class BrierScores(CrossEntropies):
 
 
 def _through_softmax(slope: Tensor, probs: Tensor) -> None:
-    """Overwrite probs h by h (s - <h, s>), the mean over a batch, with s the slope."""
+    """Overwrite probs h with h (s - <h, s>) / batch size, where s is the slope."""
     centred = slope - (probs * slope).sum(dim=-1, keepdim=True)
     probs.mul_(centred).div_(probs.shape[1])
