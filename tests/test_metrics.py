@@ -173,7 +173,7 @@ def test_weights_without_a_mean_are_refused(data):
     X, y = data
     estimator = Marginal().fit(X, y)
     for weight in (np.zeros(200), -np.ones(200)):
-        with pytest.raises(ValueError, match="sample_weight must be finite, not neg"):
+        with pytest.raises(ValueError, match="sample_weight must be finite, non-neg"):
             SCORERS["neg_crps"](estimator, X, y, sample_weight=weight)
 
 

@@ -179,7 +179,7 @@ def test_a_backbone_may_have_a_mask_of_infinities(tmp_path):
 
 
 def test_a_device_that_is_not_there_is_no_damage(sound):
-    with pytest.raises(InputError, match=r"^device must be one"):
+    with pytest.raises(InputError, match=r"^device must be 'auto' or available"):
         HistogramRegressor.load(sound, device="abacus")
 
 

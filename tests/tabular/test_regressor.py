@@ -915,7 +915,7 @@ def test_bad_data_are_refused():
         model.fit(X, np.where(np.arange(30) == 3, np.nan, y))
     with pytest.raises(ValueError, match="y must hold numbers, got values of ty"):
         model.fit(X, pd.Series(pd.date_range("2020-01-01", periods=30)))
-    with pytest.raises(ValueError, match="sample_weight must be finite, not negative"):
+    with pytest.raises(ValueError, match="sample_weight must be finite, non-negative"):
         model.fit(X, y, -np.ones(30))
     with pytest.raises(ValueError, match="dim 3, while dim <= 2 is required"):
         model.fit(X, np.zeros((30, 2, 2)))
