@@ -176,7 +176,11 @@ def test_a_run_does_not_depend_on_its_stack_mates(method, rows, test_rows):
         assert among.metrics[name] == pytest.approx(value, rel=1e-10)
 
 
-PAPER_NETWORKS = {"Pole": (49, (24,) * 3), "Bike": (16, (64,) * 4)}
+PAPER_NETWORKS = {
+    "Pole": (49, (24,) * 3),
+    "Bike": (16, (64,) * 4),
+    "CT": (384, (192,) * 4),
+}
 
 
 @pytest.mark.parametrize("name", PAPER_NETWORKS)
