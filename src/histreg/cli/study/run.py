@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from histreg._checks import check_count
 from histreg.cli.errors import (
     INTERRUPTED,
     exit_on_user_error,
     exit_with,
     requires_extra,
+)
+from histreg.cli.study.computing import (
+    Jobs,
+    check_data_dir,
+    compute,
+    number_of_jobs,
 )
 from histreg.cli.study.options import (
     DEFAULT_STORE,
@@ -29,9 +33,7 @@ from histreg.cli.study.options import (
 )
 from histreg.cli.study.quantities import counted, duration
 from histreg.cli.study.status import print_failures
-from histreg.cli.study.stopping import stopped_by_sigterm
 from histreg.cli.study.user_modules import import_user_modules
-from histreg.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,9 +53,7 @@ def run(
     models: Models = None,
     seeds: Seeds = None,
     epochs: Epochs = None,
-    jobs: Annotated[
-        int | None, typer.Option(help="Number of processes; by default one per core.")
-    ] = None,
+    jobs: Jobs = None,
     executor: Annotated[
         str | None,
         typer.Option(help="processes, in-process, dask, or dask://host:port."),
@@ -69,17 +69,13 @@ def run(
     modules: Imports = None,
 ) -> None:
     """Compute the missing runs of experiments; it can be stopped and resumed."""
-    n_jobs = (os.cpu_count() or 1) if jobs is None else jobs
-    check_count("--jobs", n_jobs, at_least=1)
-    if data_dir is not None and not data_dir.is_dir():
-        raise InputError(f"--data-dir must be a folder, got {data_dir}")
+    n_jobs = number_of_jobs(jobs)
+    check_data_dir(data_dir)
     with requires_extra("study"):
         from rich.console import Console
 
-        from histreg.cli.study.progress import study_progress
         from histreg.cli.study.selection import Selection
         from histreg.study.engine import runner
-        from histreg.study.engine.executors import pool_of
         from histreg.study.engine.store import Store
 
     import_user_modules(modules)
@@ -98,22 +94,16 @@ def run(
         return
     if not stacks:
         return
-    try:
-        with (
-            stopped_by_sigterm(),
-            pool_of(executor, n_jobs) as pool,
-            study_progress(console) as show,
-        ):
-            summary = runner.run(
-                runs,
-                records,
-                pool,
-                data_dir=None if data_dir is None else str(data_dir),
-                modules=modules or (),
-                on_change=show,
-            )
-    except KeyboardInterrupt:  # a second Ctrl-C, while the first is being handled
-        exit_with(STOPPED, INTERRUPTED)
+    summary = compute(
+        runs,
+        records,
+        console,
+        n_jobs=n_jobs,
+        if_stopped=STOPPED,
+        executor=executor,
+        data_dir=data_dir,
+        modules=modules,
+    )
     _print_summary(console, summary)
     if summary.failed:
         print_failures(console, [records.state(run) for run in runs])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import tempfile
 from pathlib import Path
@@ -17,6 +16,12 @@ from histreg.cli.errors import (
     exit_with,
     requires_extra,
 )
+from histreg.cli.study.computing import (
+    Jobs,
+    check_data_dir,
+    compute,
+    number_of_jobs,
+)
 from histreg.cli.study.options import (
     DEFAULT_STORE,
     DataDir,
@@ -30,16 +35,19 @@ from histreg.cli.study.options import (
 )
 from histreg.cli.study.quantities import counted, duration
 from histreg.cli.study.status import print_failures
-from histreg.cli.study.stopping import stopped_by_sigterm
 from histreg.cli.study.user_modules import import_user_modules
 from histreg.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from histreg.cli.study.selection import Selection
+    from histreg.study.engine.runner import Stack
+    from histreg.study.engine.runs import Record, Run
     from histreg.study.engine.verification import Verification
 
 EXAMPLE = "Example: histreg study verify overall --datasets pole --sample 3"
+STOPPED = "stopped, nothing was compared"
 
 
 @exit_on_user_error
@@ -59,9 +67,7 @@ def verify(
     models: Models = None,
     seeds: Seeds = None,
     epochs: Epochs = None,
-    jobs: Annotated[
-        int | None, typer.Option(help="Number of processes; by default one per core.")
-    ] = None,
+    jobs: Jobs = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show which records, and how long.")
     ] = False,
@@ -75,33 +81,21 @@ def verify(
     says so. The command ends with exit code 1 if a number differs, and shows
     which versions differ. The store is only read.
     """
-    n_jobs = (os.cpu_count() or 1) if jobs is None else jobs
-    check_count("--jobs", n_jobs, at_least=1)
+    n_jobs = number_of_jobs(jobs)
     check_count("--sample", sample, at_least=1)
-    if data_dir is not None and not data_dir.is_dir():
-        raise InputError(f"--data-dir must be a folder, got {data_dir}")
+    check_data_dir(data_dir)
     with requires_extra("study"):
         from rich.console import Console
 
-        from histreg.cli.study.progress import study_progress
         from histreg.cli.study.selection import Selection
-        from histreg.study.catalogue import EXPERIMENTS
         from histreg.study.engine import runner
-        from histreg.study.engine.executors import pool_of
         from histreg.study.engine.store import Store
-        from histreg.study.engine.verification import Verification, stacks_of
+        from histreg.study.engine.verification import stacks_of
 
     import_user_modules(modules)
-    known = {
-        run.key: run for experiment in EXPERIMENTS.values() for run in experiment.runs
-    }
     selection = Selection(datasets, methods, models, seeds, epochs)
-    if names or selection != Selection():
-        wanted = selection.runs(names or [*EXPERIMENTS])
-        known |= {run.key: run for run in wanted}  # of other epochs, say
-    else:
-        wanted = tuple(known.values())
-    records = Store(store).records(wanted)
+    known = _known_runs(names, selection)
+    records = Store(store).records(_selected_runs(names, selection, known))
     if not records:
         raise InputError(
             f"{store} must have records to verify, got none of the selected runs; "
@@ -109,49 +103,80 @@ def verify(
         )
     chosen = random.Random(sample_seed).sample(records, min(sample, len(records)))
     stacks = stacks_of(chosen, known)
-    runs = [run for stack in stacks for run in stack]
     console = Console()
     expected_s = runner.measured_pace(records) * sum(map(runner.expected_s, stacks))
     console.print(
         f"{counted(len(chosen), 'record')} of {len(records):,}, with their stacks "
-        f"{counted(len(runs), 'run')}, about {duration(expected_s / n_jobs)}"
+        f"{counted(sum(map(len, stacks)), 'run')}, about "
+        f"{duration(expected_s / n_jobs)}"
     )
     if dry_run:
         for record in chosen:
             console.print(f"  {record.run.label}", highlight=False, markup=False)
         return
+    pairs = _verified(chosen, stacks, console, n_jobs, data_dir, modules)
+    _print_comparison(console, pairs)
+    if len(pairs) < len(chosen) or not all(pair.is_equal for pair in pairs):
+        raise typer.Exit(1)
+
+
+def _known_runs(names: list[str] | None, selection: Selection) -> dict[str, Run]:
+    """Return the runs of all experiments, and those of the selection, by key."""
+    from histreg.study.catalogue import EXPERIMENTS
+
+    runs = [run for experiment in EXPERIMENTS.values() for run in experiment.runs]
+    if selection.epochs is not None:
+        runs += selection.runs(names or [*EXPERIMENTS])
+    return {run.key: run for run in runs}
+
+
+def _selected_runs(
+    names: list[str] | None, selection: Selection, known: dict[str, Run]
+) -> list[Run]:
+    """Return the runs whose records may be chosen."""
+    from histreg.cli.study.selection import Selection
+    from histreg.study.catalogue import EXPERIMENTS
+
+    if not names and selection == Selection():
+        return [*known.values()]
+    return [*selection.runs(names or [*EXPERIMENTS])]
+
+
+def _verified(
+    records: list[Record],
+    stacks: list[Stack],
+    console: Console,
+    n_jobs: int,
+    data_dir: Path | None,
+    modules: list[str] | None,
+) -> list[Verification]:
+    """Compute stacks in a temporary store, and return records beside the new ones."""
+    from histreg.study.engine.store import Store
+    from histreg.study.engine.verification import Verification
+
+    runs = [run for stack in stacks for run in stack]
     with tempfile.TemporaryDirectory(prefix="histreg-verify-") as folder:
-        again = Store(Path(folder))
-        try:
-            with (
-                stopped_by_sigterm(),
-                pool_of(None, n_jobs) as pool,
-                study_progress(console) as show,
-            ):
-                summary = runner.run(
-                    runs,
-                    again,
-                    pool,
-                    data_dir=None if data_dir is None else str(data_dir),
-                    modules=modules or (),
-                    on_change=show,
-                    stacks=stacks,
-                )
-        except KeyboardInterrupt:
-            exit_with("stopped, nothing was compared", INTERRUPTED)
+        store = Store(Path(folder))
+        summary = compute(
+            runs,
+            store,
+            console,
+            n_jobs=n_jobs,
+            if_stopped=STOPPED,
+            data_dir=data_dir,
+            modules=modules,
+            stacks=stacks,
+        )
         if summary.stopped:
-            exit_with("stopped, nothing was compared", INTERRUPTED)
+            exit_with(STOPPED, INTERRUPTED)
         if summary.failed:
-            print_failures(console, [again.state(run) for run in runs])
-        computed = {record.run.key: record for record in again.records(runs)}
-    pairs = [
+            print_failures(console, [store.state(run) for run in runs])
+        computed = {record.run.key: record for record in store.records(runs)}
+    return [
         Verification(record, computed[record.run.key])
-        for record in chosen
+        for record in records
         if record.run.key in computed
     ]
-    _print_comparison(console, pairs)
-    if summary.failed or not all(pair.is_equal for pair in pairs):
-        raise typer.Exit(1)
 
 
 def _print_comparison(console: Console, pairs: list[Verification]) -> None:
