@@ -11,7 +11,7 @@ from histreg.study.analysis.paper import published, published_name
 from histreg.study.analysis.statistics import Setting, TableSetting
 
 FAR_APART = 3.0  # joint standard errors, beyond which a difference is marked
-UNMATCHED = "l2+Softmax"  # the paper's row of which we cannot tell which loss it was
+UNMATCHED = "l2+Softmax"  # the paper does not say which loss this row is
 APART_NOTE = (
     "Apart: ours minus the paper's in joint standard errors, marked * beyond "
     f"{FAR_APART:g}."
@@ -19,13 +19,13 @@ APART_NOTE = (
 
 
 def header_with_paper(metrics: Iterable[str], *, has_paper: bool) -> list[str]:
-    """Return a column for each metric, with the paper's and the distance from it."""
+    """Return a column per metric, with the paper's number and the distance from it."""
     beside = ("paper", "apart") if has_paper else ()
     return [column for metric in metrics for column in (metric, *beside)]
 
 
 def in_paper(setting: TableSetting, metric: str) -> Estimate | None:
-    """Return the paper's number of the same thing, if it has one."""
+    """Return the paper's number for the same setting, if it has one."""
     name = published_name(setting.run)
     return None if name is None else published(setting.dataset, name, metric)
 
@@ -38,7 +38,7 @@ def shown(estimate: Estimate) -> str:
 
 
 def apart_of(ours: Estimate, paper: Estimate) -> str:
-    """Return the distance of two estimates, marked if large; empty if unknown."""
+    """Return the distance between two estimates, marked if large; empty if unknown."""
     apart = ours.apart(paper)
     if math.isnan(apart):
         return ""
@@ -57,7 +57,7 @@ def seed_counts(settings: Iterable[Setting[Any]], metrics: Iterable[str]) -> set
 
 
 def seeds_in_words(counts: set[int]) -> str:
-    """Return how many seeds there are, such as ``3 to 5 seeds``."""
+    """Return the number of seeds in words, such as ``3 to 5 seeds``."""
     few, many = min(counts, default=0), max(counts, default=0)
     if few == many == 1:
         return "1 seed"
@@ -66,7 +66,7 @@ def seeds_in_words(counts: set[int]) -> str:
 
 def with_seeds(label: str, setting: Setting[Any], most: int) -> str:
     """Return a label, with the number of seeds if others have more."""
-    n_seeds = max((each.n for each in setting.estimates.values()), default=0)
+    n_seeds = max((estimate.n for estimate in setting.estimates.values()), default=0)
     is_short = n_seeds + setting.n_diverged < most
     return label + (f", {seeds_in_words({n_seeds})}" if is_short else "")
 
@@ -74,7 +74,7 @@ def with_seeds(label: str, setting: Setting[Any], most: int) -> str:
 def notes_on_unchosen(
     chosen: Sequence[TableSetting], among: Sequence[TableSetting]
 ) -> list[str]:
-    """Return a note on methods of which no setting was chosen, if there are any."""
+    """Return a note on the methods without a chosen setting, if any."""
     names = {setting.method.name for setting in chosen}
     without = dict.fromkeys(
         setting.method.name for setting in among if setting.method.name not in names

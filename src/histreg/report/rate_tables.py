@@ -23,7 +23,7 @@ PAPER_RATE = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class _Tuned:
-    """A method at the rate, and with the components, best on validation rows."""
+    """A method with the learning rate and components best on validation rows."""
 
     setting: TableSetting  # on validation rows
     on_test: TableSetting | None
@@ -47,7 +47,9 @@ class _Tuned:
 
     @property
     def cells(self) -> list[str]:
-        cells = ["" if each is None else shown(each) for each in self.estimates]
+        cells = [
+            "" if estimate is None else shown(estimate) for estimate in self.estimates
+        ]
         usual = self.at_paper_rate
         if usual is not None and usual.method != self.setting.method:
             cells[3] += f" as {usual.method.label}"
@@ -59,7 +61,7 @@ def _estimate(setting: TableSetting | None, metric: str) -> Estimate | None:
 
 
 def rates(results: Results) -> list[PrintedTable]:
-    """Return each method at its own learning rate, beside the paper's one for all."""
+    """Return each method at its own learning rate, and at the paper's common rate."""
     records = results.records
     usual = [r for r in records if getattr(r.run, "learning_rate", 0) == PAPER_RATE]
     at_paper_rate = {
@@ -75,7 +77,7 @@ def rates(results: Results) -> list[PrintedTable]:
     return [
         _rates_table(
             f"{results.title}: {dataset(name).title}",
-            [each for each in tuned if each.setting.dataset == name],
+            [choice for choice in tuned if choice.setting.dataset == name],
             [setting for setting in tried if setting.dataset == name],
         )
         for name in dict.fromkeys(setting.dataset for setting in tried)
@@ -85,12 +87,12 @@ def rates(results: Results) -> list[PrintedTable]:
 def _rates_table(
     title: str, tuned: Sequence[_Tuned], tried: Sequence[TableSetting]
 ) -> PrintedTable:
-    order = _ranks([each.estimates[1] for each in tuned])
-    usual_order = _ranks([each.estimates[3] for each in tuned])
+    order = _ranks([choice.estimates[1] for choice in tuned])
+    usual_order = _ranks([choice.estimates[3] for choice in tuned])
     rows = []
-    for each, place, usual_place in zip(tuned, order, usual_order, strict=True):
-        rate, cells = f"{each.setting.run.learning_rate:g}", each.cells
-        rows.append((each.label, rate, *cells[:3], place, cells[3], usual_place))
+    for choice, place, usual_place in zip(tuned, order, usual_order, strict=True):
+        rate, cells = f"{choice.setting.run.learning_rate:g}", choice.cells
+        rows.append((choice.label, rate, *cells[:3], place, cells[3], usual_place))
     header = (
         *("method", "rate", "validation MAE", "test MAE", "test RMSE", "place"),
         *(f"test MAE at {PAPER_RATE:g}", "place"),
@@ -102,8 +104,8 @@ def _rates_notes(tuned: Sequence[_Tuned], tried: Sequence[TableSetting]) -> list
     grid = sorted({setting.run.learning_rate for setting in tried})
     counts = {
         estimate.n
-        for each in tuned
-        for estimate in each.estimates
+        for choice in tuned
+        for estimate in choice.estimates
         if estimate is not None
     }
     notes = [
@@ -114,21 +116,22 @@ def _rates_notes(tuned: Sequence[_Tuned], tried: Sequence[TableSetting]) -> list
         "components are chosen likewise. Place: by test MAE.",
     ]
     at_ends = [
-        each.setting.method.label
-        for each in tuned
-        if each.setting.run.learning_rate in (grid[0], grid[-1])
+        choice.setting.method.label
+        for choice in tuned
+        if choice.setting.run.learning_rate in (grid[0], grid[-1])
     ]
     if at_ends:
         notes.append(
             f"At an end of the grid, so that a rate beyond it may be better: "
             f"{', '.join(at_ends)}."
         )
-    return notes + notes_on_unchosen([each.setting for each in tuned], tried)
+    return notes + notes_on_unchosen([choice.setting for choice in tuned], tried)
 
 
 def _ranks(estimates: Sequence[Estimate | None]) -> list[str]:
     """Return ranks from 1, the lowest mean; empty where an estimate is missing."""
-    means = sorted(each.mean for each in estimates if each is not None)
+    means = sorted(estimate.mean for estimate in estimates if estimate is not None)
     return [
-        "" if each is None else str(1 + means.index(each.mean)) for each in estimates
+        "" if estimate is None else str(1 + means.index(estimate.mean))
+        for estimate in estimates
     ]

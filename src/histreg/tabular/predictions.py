@@ -90,7 +90,10 @@ class Predictions:
             means.append(part._means())
             # Copies without what the mean has cached, which is twice as large.
             distributions.append(
-                [Histogram.concatenated([each]) for each in part.distributions]
+                [
+                    Histogram.concatenated([histogram])
+                    for histogram in part.distributions
+                ]
             )
         joined = tuple(map(Histogram.concatenated, zip(*distributions, strict=True)))
         return cls(

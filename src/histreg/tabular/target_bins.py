@@ -133,7 +133,7 @@ def warn_if_outside(
 ) -> None:
     """Warn that some targets lie outside the bins, and what that leads to."""
     if n_outside:
-        ranges = " and ".join(f"[{each.lowest:g}, {each.highest:g}]" for each in bins)
+        ranges = " and ".join(f"[{own.lowest:g}, {own.highest:g}]" for own in bins)
         consequence = (
             "they are clipped for training"
             if options.loss in ON_TARGETS

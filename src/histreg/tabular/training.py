@@ -205,7 +205,7 @@ def _train_mode(network: Stack) -> None:
     """Set a network to training mode, except batch normalisation of frozen parts."""
     network.train()
     for module in network.modules():
-        frozen = not any(each.requires_grad for each in module.parameters())
+        frozen = not any(weight.requires_grad for weight in module.parameters())
         if isinstance(module, BATCH_NORM) and frozen:
             module.eval()
 

@@ -16,11 +16,11 @@ from histreg._files import atomic_write
 from histreg.study.engine.runs import DamagedError, check_parts
 from histreg.study.engine.store_files import parsed, reason, set_aside, writing_to
 
-if TYPE_CHECKING:  # only annotations need it
+if TYPE_CHECKING:  # for annotations only
     from torch import Tensor
 
 CHECKPOINT_FORMAT = 2
-"""Of checkpoints. A run with a checkpoint of another format starts over."""
+"""Format of checkpoints. A run with a checkpoint of another format starts over."""
 SavedState = tuple[dict[str, "Tensor"], dict[str, Any]]
 """Tensors, and notes that can be written as JSON."""
 
@@ -70,7 +70,7 @@ class RunCheckpoint:
         self.share = share
         self.started = self.saved = time.monotonic()
         self.spent_before_s = 0.0
-        self.damage = ""  # why it was rejected, if it was
+        self.damage = ""  # the reason for rejecting it, if any
 
     @property
     def spent_s(self) -> float:
@@ -132,7 +132,7 @@ class RunCheckpoint:
             return None
 
     def _read(self) -> dict[str, Any] | None:
-        """Return the notes; None if there are none, or of another format."""
+        """Return the notes; None if there are none, or they have another format."""
         if not self.path.exists():
             return None
         try:

@@ -50,7 +50,7 @@ from histreg.study.engine.runs import (
 )
 from histreg.study.engine.store_files import parsed, set_aside, writing_to
 
-GLANCE_S = 0.2  # far longer than it takes to see whether a lock is free
+GLANCE_S = 0.2  # far longer than a check of whether a lock is free
 
 
 class DamageWarning(UserWarning):

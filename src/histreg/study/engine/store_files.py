@@ -20,14 +20,14 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class DiskFullError(InputError, OSError):
-    """There is no room for a record."""
+    """There is no disk space for a record."""
 
 
 def parsed(text: str | bytes) -> Any:
     """Return the value of a JSON text."""
     try:
         return json.loads(text)
-    # No JSON, no text, numbers of thousands of digits; brackets without end.
+    # Not JSON, not text, numbers with thousands of digits, or deep nesting.
     except (ValueError, RecursionError) as error:
         raise DamagedError("it is no JSON") from error
 
@@ -38,7 +38,7 @@ def reason(error: Exception) -> str:
 
 
 def set_aside(path: Path) -> None:
-    """Rename a file or folder to a name that none has yet."""
+    """Rename a file or folder to an unused name."""
     names = (f"{path.name}.damaged{n}" for n in chain([""], count(2)))
     aside = next(p for p in map(path.with_name, names) if not p.exists())
     with writing_to(path), suppress(FileNotFoundError):
@@ -47,7 +47,7 @@ def set_aside(path: Path) -> None:
 
 @contextmanager
 def writing_to(path: Path) -> Iterator[None]:
-    """Report a full disk, or a place that cannot be written to, in one sentence."""
+    """Report a full disk, or a path that cannot be written, in one sentence."""
     try:
         yield
     except (OSError, SafetensorError) as error:

@@ -70,7 +70,7 @@ class ForecastObjective(ABC):
 
 
 class Numbers(ForecastObjective):
-    """The squared error of one number a step."""
+    """The squared error of one output per step."""
 
     def __init__(self, n_steps: int) -> None:
         self.n_steps = n_steps
@@ -92,7 +92,7 @@ class Numbers(ForecastObjective):
 
 
 class Histograms(ForecastObjective):
-    """The histogram loss of one histogram a step, all over the same bins."""
+    """The histogram loss of one histogram per step, all on the same bins."""
 
     def __init__(self, n_steps: int, method: HLGauss, low: float, high: float) -> None:
         self.n_steps = n_steps
@@ -305,7 +305,7 @@ def _objective(run: ForecastRun, train: SeriesWindows) -> ForecastObjective:
 
 
 def _targets(run: ForecastRun, rows: SeriesWindows, index: Tensor | slice) -> Tensor:
-    """Return what is forecast of some windows: y, or its distance from the last."""
+    """Return the targets of some windows: y, or its distance from the last input."""
     y = rows.targets(index)
     return y - rows.last(index) if run.subtracts_last else y
 

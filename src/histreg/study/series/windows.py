@@ -13,7 +13,7 @@ from histreg.study.datasets.series import MONTHS
 
 @dataclass(frozen=True, eq=False)
 class SeriesWindows:
-    """All windows of a part of a series, one beginning at each moment.
+    """All windows of a part of a series, one starting at each time step.
 
     Parameters
     ----------
