@@ -1,13 +1,9 @@
 """Value runs on a toy game."""
 
-from dataclasses import replace
-from functools import partial
-
 import pytest
 import torch
 
-from histreg.study import datasets
-from histreg.study.atari import convolutions, execution
+from histreg.study.atari import convolutions
 from histreg.study.atari.replays import OutOfStepError, replay_of
 from histreg.study.atari.runs import ValueRun
 from histreg.study.atari.states import parts_of
@@ -15,37 +11,14 @@ from histreg.study.engine.runner import work
 from histreg.study.engine.runs import Record
 from histreg.study.engine.seeding import generator_for
 from histreg.study.engine.store import Store
-from histreg.study.methods import L2, HLGauss
+from histreg.study.methods import L2
+from tests.study.atari.examples import HL, N_BYTES, run_of
 from tests.study.made_up import Alone, Keeping, Memory
 from tests.study.toy_game import GAME, Toy, recorded, written
 
-HL = HLGauss(2.0, padding_in_bins=8.0)
-
-
 BOTH = pytest.mark.parametrize("method", [L2(), HL], ids=["l2", "HL-Gauss"])
 
-
-N_BYTES = 300
-
-
-@pytest.fixture(autouse=True)
-def toy(tmp_path, monkeypatch):
-    monkeypatch.setenv("HISTREG_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("HISTREG_DATA", str(tmp_path))
-    monkeypatch.setattr(execution, "replay_of", partial(replay_of, emulator_of=Toy))
-    monkeypatch.setattr(execution, "BATCHES_A_POINT", 3)
-    # Episodes of a toy are shorter than what is left out of a real one at a cut.
-    monkeypatch.setattr("histreg.study.atari.states.KNOWN", 0.99)
-    monkeypatch.setitem(datasets.GAMES, "toy", GAME)
-    written(tmp_path, recorded(N_BYTES))
-    # The same layers with less in them: what is tested of training is not their size.
-    monkeypatch.setattr(convolutions, "LAYERS", ((8, 8, 4), (8, 4, 2), (8, 3, 1)))
-    monkeypatch.setattr(convolutions, "WIDTH", 64)
-    torch.set_num_threads(1)
-
-
-def run_of(method, **changes):
-    return replace(ValueRun("toy", method, 1, n_frames=N_BYTES), **changes)
+pytestmark = pytest.mark.usefixtures("toy")
 
 
 def computed(run, context=None):

@@ -11,49 +11,15 @@ import torch.nn.functional as F
 from torch import nn
 
 from histreg import Histogram, HistogramHead, HistogramLoss
-from histreg.study import datasets
-from histreg.study.datasets import SERIES, Table
 from histreg.study.engine.seeding import generator_for, seed_of
-from histreg.study.methods import L2, HLGauss
+from histreg.study.methods import L2
 from histreg.study.series.execution import ForecastTraining, Histograms, Numbers
 from histreg.study.series.runs import READING, ForecastRun
 from histreg.study.series.windows import windows_of
 from tests.study.made_up import Alone, Keeping, Memory
-
-HL = HLGauss(2.0, n_bins=20, padding_in_bins=3.0)
-
-
-SMALL = {"n_inputs": 8, "n_steps": 4, "batch_size": 16, "epochs": 3}
-
+from tests.study.series.examples import HL, MADE, run_of
 
 BOTH = pytest.mark.parametrize("method", [L2(), HL], ids=["l2", "HL-Gauss"])
-
-
-def parse(content):  # noqa: ARG001
-    moments = np.arange(420.0)
-    noise = np.random.default_rng(0).normal(0, 0.1, (420, 7))
-    x = np.sin(moments[:, None] / np.arange(2, 9)) + noise
-    return Table(x, x[:, -1].copy(), tuple("abcdefg"), "made")
-
-
-MADE = replace(
-    SERIES["ETTh1"],
-    name="made",
-    files=(),  # so that there is no file to look for
-    sha256=None,
-    n_rows=420,
-    rows_a_month=20,
-    parse=parse,
-)
-
-
-@pytest.fixture(autouse=True)
-def made(monkeypatch):
-    monkeypatch.setitem(datasets.SERIES, "made", MADE)
-
-
-def run_of(method, architecture="Linear", **changes):
-    return ForecastRun("made", architecture, method, 1, **{**SMALL, **changes})
 
 
 def computed(run, context=None):

@@ -8,21 +8,7 @@ import pytest
 from histreg.study.methods import L2, HLGauss
 from histreg.study.sines.runs import SineRun
 from tests.study.descriptions import run_of
-
-HL = HLGauss(sigma_in_bins=2.0, padding_in_bins=0.0)
-
-
-RUNS = {
-    "l2": SineRun(L2(), 3.0, 0.5, (0.0, 1.0), 1e-2, 0, iterations=12, hidden=(8, 8)),
-    "HL-Gauss": SineRun(
-        HL, 3.0, 0.5, (-1.5, 2.5), 1e-2, 0, iterations=12, hidden=(8, 8)
-    ),
-}
-
-
-@pytest.fixture(params=RUNS)
-def run(request):
-    return RUNS[request.param]
+from tests.study.sines.examples import RUNS
 
 
 def test_json_brings_a_run_back(run):
