@@ -35,6 +35,14 @@ def vanish():
     os._exit(9)
 
 
+@pytest.fixture(autouse=True)
+def _ctrl_c_interrupts():
+    # A job in the background ignores it, and tests started by one with it.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture(scope="module")
 def processes():
     with Processes(1) as pool:
