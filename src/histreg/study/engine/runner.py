@@ -175,8 +175,8 @@ def work(
             resumed_after = max(checkpoint.epoch for checkpoint in checkpoints)
             outcomes = type(mine[0]).compute(mine, context)
             finished = datetime.now(UTC).isoformat(timespec="seconds")
-            # Sums in float32 depend on the stack: to reproduce a record exactly takes
-            # the same stack, from the first epoch on.
+            # Float32 sums of some networks depend on the stack: to reproduce their
+            # records exactly takes the same stack, from the first epoch on.
             where = environment() | {"stack_size": len(mine), "stack": list(keys)}
             if resumed_after:
                 where["resumed_after_epoch"] = resumed_after

@@ -4,9 +4,9 @@ The first layer is one wide product ``x @ (d, M h)``; the others are batched. Al
 weights lie in one vector, which one fused step of Adam updates, and all results go into
 buffers that are reused: autograd takes 1.3 to 2 times as long on these small networks.
 
-If its layers have a multiple of 8 units, the numbers of a network are the same to the
-bit in any stack, so that a record can be reproduced alone. Three things ensure that, at
-1 % of the time: every layer begins at a multiple of
+The networks of the paper for Pole, Bike and CT have the same numbers to the bit in any
+stack, so that a record can be reproduced alone; other widths may round differently.
+Three things ensure that, at 1 % of the time: every layer begins at a multiple of
 `ALIGNMENT` in the vector, column sums over the stack are matrix products, and single
 outputs are computed one network at a time.
 """
