@@ -49,6 +49,7 @@ from histreg.tabular.model import Model
 from histreg.tabular.networks import without_autocast
 from histreg.tabular.objectives import ON_BOUNDS
 from histreg.tabular.options import (
+    blended_models,
     check_options,
     check_structure,
     device_of,
@@ -62,6 +63,7 @@ from histreg.tabular.predictions import (
     checked_levels,
     checked_thresholds,
 )
+from histreg.tabular.stacking import stack
 from histreg.tabular.target_bins import (
     grown_bins,
     n_outside,
@@ -254,6 +256,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         warm_start: bool = False,
         device: str = "auto",
         callback: Callable[[Epoch], None] | None = None,
+        blend_with: str | Sequence[str] = "auto",
     ) -> None:
         self.hidden_layer_sizes = hidden_layer_sizes
         self.activation = activation
@@ -283,6 +286,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         self.warm_start = warm_start
         self.device = device
         self.callback = callback
+        self.blend_with = blend_with
 
     def fit(
         self,
@@ -357,6 +361,9 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                         sharpening_settings(settings),
                         generators,
                     )
+                if data.censored is None:
+                    names = blended_models(self)
+                    stack(self.model_, names, data, rows, held_out, generators)
             self._keep(history)
         return self
 
@@ -959,7 +966,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
 
     def _rows(self, data: TrainingRows[Table], device: torch.device) -> NetworkRows:
         """Return the network's inputs; count and warn of targets outside the bins."""
-        self.model_.calibration = None  # it belongs to the previous network
+        self.model_.forget_held_out()  # it belongs to the previous network
         bins = self.model_.bins
         n_clipped = n_outside(data.y, bins)
         if not self.n_clipped_:  # warn once in a stream

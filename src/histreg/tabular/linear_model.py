@@ -1,0 +1,160 @@
+"""The linear model: ridge regression on numbers, their normal scores and labels.
+
+Its penalty is the one with the lowest generalised cross-validation score (Golub, Heath
+and Wahba 1979). All folds are solved from their sums of products, so that the rows are
+read once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from histreg.tabular.simple_models import Fitted, SimpleInputs, SimpleModel
+
+PENALTIES = torch.logspace(-6, 3, 19, dtype=torch.float64)  # relative to the rows
+BEYOND = 0.1  # of the range of y, how far predictions may leave it
+SOFT_LIMIT = 4.0  # of standardised numbers: far values grow no further
+MOST_FEATURES = 2_000  # a product of that many squared takes seconds
+MOST_LABELS = 100  # of a column: the most frequent ones
+TINY = torch.finfo(torch.float64).tiny
+
+
+class LinearModel(SimpleModel):
+    """Coefficients of standardised numbers, normal scores, flags and labels.
+
+    Parameters
+    ----------
+    n_numbers : int
+        d, columns of numbers.
+    n_scaled : int
+        d', of their scores and flags.
+    n_codes : sequence of int
+        Codes of each column of labels.
+    """
+
+    def __init__(self, n_numbers: int, n_scaled: int, n_codes: Sequence[int]) -> None:
+        super().__init__()
+        self.n_codes = tuple(n_codes)
+        n_features = n_numbers + n_scaled + sum(self._hot_codes)
+        self.center: Tensor  # (d,)
+        self.scale: Tensor  # (d,)
+        self.weight: Tensor  # (p,)
+        self.bias: Tensor  # ()
+        self.limits: Tensor  # (2,), lowest and highest prediction
+        sizes = {
+            "center": (n_numbers,),
+            "scale": (n_numbers,),
+            "weight": (n_features,),
+            "bias": (),
+            "limits": (2,),
+        }
+        for name, size in sizes.items():
+            self.register_buffer(name, torch.zeros(size, dtype=torch.float64))
+
+    @property
+    def _hot_codes(self) -> list[int]:
+        return [min(n, MOST_LABELS) for n in self.n_codes]
+
+    def features(self, inputs: SimpleInputs) -> Tensor:
+        """Return the features of n rows, (n, p) float64."""
+        standard = (inputs.numbers - self.center) / self.scale
+        standard = standard.nan_to_num(nan=0.0)
+        # Linear in the middle, at most SOFT_LIMIT.
+        soft = standard / (1 + (standard / SOFT_LIMIT) ** 2).sqrt()
+        hot = [
+            F.one_hot(codes.clamp(max=n), n + 1)[:, :n].to(torch.float64)
+            for codes, n in zip(inputs.codes.unbind(1), self._hot_codes, strict=True)
+        ]
+        return torch.cat([soft, inputs.scaled.to(torch.float64), *hot], dim=1)
+
+    def forward(self, inputs: SimpleInputs) -> Tensor:
+        """Return predictions of shape (n,), float64."""
+        return self.within_limits(self.features(inputs) @ self.weight + self.bias)
+
+    def within_limits(self, predicted: Tensor) -> Tensor:
+        """Return predictions no further beyond the training targets than `BEYOND`."""
+        return torch.minimum(torch.maximum(predicted, self.limits[0]), self.limits[1])
+
+
+def fit_linear(
+    inputs: SimpleInputs,
+    y: Tensor,
+    weight: Tensor,
+    folds: Tensor,
+    n_codes: Sequence[int],
+) -> Fitted | None:
+    """Fit a linear model on the rows outside of each fold, and average.
+
+    Parameters
+    ----------
+    inputs : SimpleInputs of n rows
+    y : Tensor of shape (n,), float64
+    weight : Tensor of shape (n,)
+    folds : Tensor of shape (n,), int64
+    n_codes : sequence of int
+        Codes of each column of labels.
+
+    Returns
+    -------
+    Fitted, or None for more than `MOST_FEATURES`
+    """
+    model = LinearModel(inputs.numbers.shape[1], inputs.scaled.shape[1], n_codes)
+    if len(model.weight) > MOST_FEATURES:
+        return None
+    model.center[:], model.scale[:] = _center_and_scale(inputs.numbers)
+    low, high = y.min(), y.max()
+    beyond = BEYOND * (high - low)
+    model.limits[0], model.limits[1] = low - beyond, high + beyond
+    features = model.features(inputs)
+    # A column of ones in front makes the means part of the products.
+    joint = torch.cat([torch.ones_like(y[:, None]), features, y[:, None]], dim=1)
+    weighted = joint * weight.to(torch.float64)[:, None]
+    is_in = [folds == fold for fold in range(int(folds.max()) + 1)]
+    products = [joint[rows].T @ weighted[rows] for rows in is_in]
+    total = torch.stack(products).sum(dim=0)
+    held_out = torch.empty_like(y)
+    solutions = []
+    for rows, own in zip(is_in, products, strict=True):
+        slope, intercept = _ridge(total - own, len(y) - int(rows.sum()))
+        solutions.append((slope, intercept))
+        held_out[rows] = model.within_limits(features[rows] @ slope + intercept)
+    model.weight[:] = torch.stack([slope for slope, _ in solutions]).mean(dim=0)
+    model.bias.fill_(torch.stack([start for _, start in solutions]).mean())
+    return Fitted(model, held_out)
+
+
+def _ridge(products: Tensor, n: int) -> tuple[Tensor, Tensor]:
+    """Return coefficients (p,) and intercept of n rows, from sums of products."""
+    products = products / products[0, 0].clamp(min=TINY)
+    means = products[0, 1:]  # (p + 1,)
+    centered = products[1:, 1:] - torch.outer(means, means)
+    gram, cross, variance = centered[:-1, :-1], centered[:-1, -1], centered[-1, -1]
+    if not len(cross):
+        return cross, means[-1]
+    values, vectors = torch.linalg.eigh(gram)
+    values = values.clamp(min=0)
+    rotated = vectors.T @ cross  # (p,)
+    shrunk = 1 / (values + PENALTIES[:, None])  # (g, p)
+    freedom = (values * shrunk).sum(dim=1) + 1  # (g,)
+    # What is left of the variance, in the coordinates of the vectors.
+    left = variance - (2 * shrunk - values * shrunk**2) @ rotated**2  # (g,)
+    left = left.clamp(min=1e-12 * variance.clamp(min=TINY))
+    share = 1 - freedom / n
+    score = torch.where(share > 0, left / share**2, torch.inf)
+    slope = vectors @ (shrunk[score.argmin()] * rotated)
+    return slope, means[-1] - means[:-1] @ slope
+
+
+def _center_and_scale(numbers: Tensor) -> tuple[Tensor, Tensor]:
+    """Return medians and robust scales of columns (n, d), 0 and 1 without values."""
+    center = numbers.nanmedian(dim=0).values.nan_to_num(nan=0.0)
+    deviation = (numbers - center).abs()
+    robust = deviation.nanmedian(dim=0).values.nan_to_num(nan=0.0) / 0.6745
+    # Of columns that are mostly one value, the mean deviation.
+    plain = deviation.nanmean(dim=0).nan_to_num(nan=0.0) / 0.7979
+    scale = torch.where(robust > 0, robust, plain)
+    return center, torch.where(scale > 0, scale, torch.ones_like(scale))
