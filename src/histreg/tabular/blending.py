@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from histreg.bins import Bins
 from histreg.distribution import Histogram
+from histreg.tabular.border_scores import BorderScore
 from histreg.tabular.simple_models import SimpleInputs, SimpleModel
 
 N_RESIDUALS = 200  # that a distribution is kept by, at most
@@ -145,11 +146,12 @@ class Blend(nn.Module):
             By simple models that have not seen them.
         y, weight : Tensors of shape (n,)
         """
-        score = _Score(networks.bins, y, weight)
+        score = BorderScore(networks.bins)
+        weight = weight.to(torch.float64) / weight.sum()
         probs = self._probs(networks, predicted)
-        self.weights.copy_(score.best_weights(probs))
+        self.weights.copy_(best_weights(probs, y, weight, score))
         mixture = torch.tensordot(self.weights, probs, 1)
-        scores = [score(sharpened(mixture, sharpness)) for sharpness in SHARPNESSES]
+        scores = [weight @ score(sharpened(mixture, a), y) for a in SHARPNESSES]
         self.sharpness.copy_(SHARPNESSES[torch.stack(scores).argmin()])
 
     def without_unused(self) -> Blend:
@@ -172,45 +174,36 @@ class Blend(nn.Module):
         return torch.stack(probs)
 
 
-class _Score:
-    """The CRPS of histograms of n rows, as a sum over the inner borders."""
+def best_weights(
+    parts: Tensor, y: Tensor, weight: Tensor, score: BorderScore
+) -> Tensor:
+    """Return the weights of a mixture with the lowest score: (J, n, k) -> (J,).
 
-    def __init__(self, bins: Bins, y: Tensor, weight: Tensor) -> None:
-        borders = bins.borders
-        self.is_below = (borders[1:-1] >= y[:, None]).to(torch.float64)  # (n, k - 1)
-        # An end bin with a tail is as wide as its neighbour, for this purpose.
-        widths = torch.where(borders.diff().isfinite(), borders.diff(), 0)
-        self.widths = (widths[1:] + widths[:-1]) / 2  # (k - 1,)
-        self.weight = weight.to(torch.float64) / weight.sum()
+    The score is a quadratic form of the weights. Exponentiated gradient steps keep
+    them positive and their sum at 1.
 
-    def __call__(self, probs: Tensor) -> Tensor:
-        """Return the mean score: (n, k) -> ()."""
-        return self.weight @ (self._excess(probs) ** 2 @ self.widths)
-
-    def best_weights(self, parts: Tensor) -> Tensor:
-        """Return the weights of a mixture with the lowest score: (J, n, k) -> (J,).
-
-        The score is a quadratic form of the weights. Exponentiated gradient steps keep
-        them positive and their sum at 1.
-        """
-        excess = [self._excess(part) for part in parts]
-        form = torch.stack(
-            [
-                torch.stack([self.weight @ ((a * b) @ self.widths) for b in excess])
-                for a in excess
-            ]
-        )
-        scale = form.diagonal().min().clamp(min=torch.finfo(torch.float64).tiny)
-        weights = torch.full((len(parts),), 1 / len(parts), dtype=torch.float64)
-        for _ in range(N_STEPS):
-            gradient = form @ weights / scale
-            weights = weights * (-STEP * (gradient - gradient.min())).exp()
-            weights = weights / weights.sum()
-        weights = weights.where(weights >= LEAST_WEIGHT, 0)
-        return weights / weights.sum()
-
-    def _excess(self, probs: Tensor) -> Tensor:
-        return probs.cumsum(dim=-1)[:, :-1] - self.is_below
+    Parameters
+    ----------
+    parts : Tensor of shape (J, n, k)
+        Probabilities.
+    y, weight : Tensors of shape (n,)
+    score : BorderScore
+    """
+    excess = [score.excess(part, y) for part in parts]
+    form = torch.stack(
+        [
+            torch.stack([weight @ ((a * b) @ score.widths) for b in excess])
+            for a in excess
+        ]
+    )
+    scale = form.diagonal().min().clamp(min=torch.finfo(torch.float64).tiny)
+    weights = torch.full((len(parts),), 1 / len(parts), dtype=torch.float64)
+    for _ in range(N_STEPS):
+        gradient = form @ weights / scale
+        weights = weights * (-STEP * (gradient - gradient.min())).exp()
+        weights = weights / weights.sum()
+    weights = weights.where(weights >= LEAST_WEIGHT, 0)
+    return weights / weights.sum()
 
 
 def sharpened(probs: Tensor, sharpness: Tensor) -> Tensor:

@@ -200,12 +200,17 @@ def train_model(
         model.network,
         rows,
         held_out,
-        Measure(model.objective.loss_on(rows.y), model.objective.error),
+        measure_of(model.objective, rows.y),
         settings,
         optimizer=optimizer,
         on_epoch=on_epoch,
         generators=generators,
     )
+
+
+def measure_of(objective: Objective, y: Tensor) -> Measure:
+    """Return the loss, score and error of an objective, prepared for y (n, m)."""
+    return Measure(objective.loss_on(y), objective.score_on(y), objective.error)
 
 
 def sharpens(options: HistogramRegressor) -> bool:
@@ -251,7 +256,7 @@ def train_sharp(
             sharp,
             rows,
             held_out,
-            Measure(objective.loss_on(rows.y), objective.error),
+            measure_of(objective, rows.y),
             settings,
             optimizer=optimizer or optimizer_of(sharp.readout, settings),
             generators=generators,
