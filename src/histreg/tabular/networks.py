@@ -98,9 +98,8 @@ class PeriodicEmbedding(nn.Module):
 
     def forward(self, numbers: Tensor) -> Tensor:
         """Return (n, d), or (M, n, d) for rows of their own, -> (M, n, d e)."""
-        angle = (
-            2 * math.pi * self.frequencies * numbers.mT.unsqueeze(-1)
-        )  # (M, d, n, f)
+        columns = numbers.mT.unsqueeze(-1)  # (d, n, 1) or (M, d, n, 1)
+        angle = 2 * math.pi * self.frequencies * columns  # (M, d, n, f)
         waves = torch.cat([angle.sin(), angle.cos()], dim=-1)  # (M, d, n, 2 f)
         # One batched product over models and columns alike.
         mapped = torch.baddbmm(
@@ -234,10 +233,6 @@ class TabularBody(nn.Module):
                 hidden = dropout(hidden, self.dropout, generator=generator)
         return hidden
 
-    def state_of(self, i: int) -> list[Tensor]:
-        """Return views of all weights and buffers of the i-th model."""
-        return _slices(self, i)
-
 
 class CopiedBody(nn.Module):
     """M copies of any module, side by side, all but the first with new weights.
@@ -295,10 +290,6 @@ class CopiedBody(nn.Module):
         return torch.stack(
             [module(own) for module, own in zip(self.copies, of_models, strict=True)]
         )
-
-    def state_of(self, i: int) -> list[Tensor]:
-        """Return views of all weights and buffers of the i-th model."""
-        return list(self.copies[i].state_dict().values())
 
 
 class Stack(nn.Module):
@@ -385,10 +376,6 @@ class Stack(nn.Module):
                 if state:
                     _rebin_moments(state, self.shape, changes)
 
-    def state_of(self, i: int) -> list[Tensor]:
-        """Return views of all weights and buffers of the i-th model."""
-        return self.body.state_of(i) + _slices(self.readout, i)
-
 
 def without_autocast(device: torch.device) -> AbstractContextManager[None]:
     """Return a context in which products are in float32, without autocast."""
@@ -433,11 +420,6 @@ def _rebin_moments(
                 is_beyond = matrix.sum(dim=1, keepdim=True) == 0
                 matrix = matrix + is_beyond * before.averaging_over(after)
             moments[:, :, i] = moments[:, :, i] @ matrix.T.to(moments)
-
-
-def _slices(module: nn.Module, i: int) -> list[Tensor]:
-    """Return the i-th slice of every parameter of a stacked module."""
-    return [parameter.detach()[i] for parameter in module.parameters()]
 
 
 def _uniform(

@@ -104,10 +104,10 @@ def train(
 
     Each model is trained on the rows it does not hold out, and validated on those it
     does. The best epoch has the lowest score in the mean over the models, since few
-    rows say little about one model. All models see the same batches, so that one step trains the whole stack;
-    their gradients do not mix. Without held-out rows the last weights are kept. If the
-    loss becomes NaN or infinite, training stops and the weights of that epoch are
-    discarded. If ``on_epoch`` raises, the network is left at the best weights so far.
+    rows say little about one model. All models see the same batches, so that one step
+    trains the whole stack; their gradients do not mix. Without held-out rows the last
+    weights are kept. If the loss becomes NaN or infinite, training stops and the
+    weights of that epoch are discarded. If ``on_epoch`` raises, the network is left at the best weights so far.
 
     Parameters
     ----------
@@ -314,10 +314,10 @@ def _copy(source: Sequence[Tensor], target: Sequence[Tensor]) -> None:
 
 
 class OwnRows(NamedTuple):
-    """Rows of each model; models with fewer have others, which do not count."""
+    """The held-out rows of each model, filled up by others to the same number."""
 
-    index: Tensor  # (M, v) int64
-    counts: Tensor  # (M, v) bool
+    rows: Tensor  # (M, v) int64
+    is_held_out: Tensor  # (M, v) bool
 
 
 def own_rows(held_out: Tensor) -> OwnRows | None:
@@ -339,14 +339,14 @@ def _validated(
 ) -> list[float]:
     """Return loss, score and error: weighted means over the rows of each model."""
     parts = []
-    for index in validating.index.split(1024, dim=1):
+    for index in validating.rows.split(1024, dim=1):
         batch = batch_of(rows, index.flatten())
         inputs = (tensor.unflatten(0, index.shape) for tensor in batch.inputs)
         # As if of one model, since every row has its own y.
         outputs = network(*inputs).flatten(0, 1).unsqueeze(0)
         values = [of(outputs, *batch.targets).double().cpu() for of in measure]
         parts.append(torch.stack(values).view(-1, *index.shape))  # (3, M, v)
-    weight = rows.weight[validating.index] * validating.counts  # (M, v)
+    weight = rows.weight[validating.rows] * validating.is_held_out  # (M, v)
     means = _weighted_mean(torch.cat(parts, dim=-1), weight.cpu())  # (3, M)
     return means.mean(dim=1).tolist()
 
