@@ -12,19 +12,23 @@ sharpness a, chosen by the same rows:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from histreg.bins import Bins
 from histreg.distribution import Histogram
+from histreg.errors import InputError
 from histreg.tabular.border_scores import BorderScore
-from histreg.tabular.simple_models import SimpleInputs, SimpleModel
+from histreg.tabular.linear_model import LinearModel
+from histreg.tabular.simple_models import SimpleInputs, SimpleModel, n_below
+from histreg.tabular.tree_model import TreeModel
 
 N_RESIDUALS = 200  # that a distribution is kept by, at most
 SPREAD_MASS = 1e-3  # of a simple model, in equal parts in all bins
 SHARPNESSES = torch.linspace(-1, 2, 25, dtype=torch.float64).exp2()
+KINDS: dict[type[SimpleModel], str] = {LinearModel: "linear", TreeModel: "trees"}
 MOST_ROWS = 5_000  # to choose weights and sharpness by
 N_STEPS, STEP = 2_000, 0.4  # of the search for weights
 LEAST_WEIGHT = 0.02  # a model of less weight is left out, and saves its time
@@ -64,17 +68,32 @@ class Residuals(nn.Module):
         distribution.points[-1] = inner[-1] + reach
         return distribution
 
-    def probs(self, predicted: Tensor, bins: Bins) -> Tensor:
-        """Return the mass in each bin around predictions: (n,) -> (n, k)."""
-        inner = bins.borders[1:-1] - predicted[:, None]  # (n, k - 1)
-        cdf = self._cdf(inner)
-        edges = torch.zeros_like(cdf[:, :1])
-        mass = torch.cat([edges, cdf, edges + 1], dim=1).diff(dim=1)
-        return (1 - SPREAD_MASS) * mass + SPREAD_MASS / bins.n_bins
+    def probs(
+        self, predicted: Tensor, borders: Tensor, *, by_search: bool = True
+    ) -> Tensor:
+        """Return the mass in each bin around predictions.
 
-    def _cdf(self, residuals: Tensor) -> Tensor:
+        Parameters
+        ----------
+        predicted : Tensor of shape (n,)
+        borders : Tensor of shape (k + 1,)
+            Those at the ends are taken to be infinite.
+        by_search : bool
+            See `n_below`.
+
+        Returns
+        -------
+        Tensor of shape (n, k)
+        """
+        cdf = self._cdf(borders[1:-1] - predicted[:, None], by_search)  # (n, k - 1)
+        edge = torch.zeros_like(cdf[:, :1])
+        below = torch.cat([edge, cdf], dim=1)
+        mass = torch.cat([cdf, edge + 1], dim=1) - below
+        return (1 - SPREAD_MASS) * mass + SPREAD_MASS / mass.shape[1]
+
+    def _cdf(self, residuals: Tensor, by_search: bool) -> Tensor:
         n_inner = len(self.points) - 2
-        after = torch.searchsorted(self.points, residuals, right=True)
+        after = n_below(self.points, residuals, or_equal=True, by_search=by_search)
         after = after.clamp(1, n_inner + 1)
         start, end = self.points[after - 1], self.points[after]
         width = end - start
@@ -107,7 +126,7 @@ class Blend(nn.Module):
 
     def __init__(self, parts: Sequence[Part]) -> None:
         super().__init__()
-        self._parts = nn.ModuleList(parts)
+        self.parts = nn.ModuleList(parts)
         self.weights: Tensor  # (1 + J,), of the networks first
         self.sharpness: Tensor  # ()
         weights = torch.zeros(1 + len(parts), dtype=torch.float64)
@@ -115,19 +134,39 @@ class Blend(nn.Module):
         self.register_buffer("weights", weights)
         self.register_buffer("sharpness", torch.ones((), dtype=torch.float64))
 
-    @property
-    def parts(self) -> list[Part]:
-        """The simple models with their residuals."""
-        return [part for part in self._parts if isinstance(part, Part)]
-
     def distribution(self, networks: Histogram, inputs: SimpleInputs) -> Histogram:
         """Return the mixture for n rows, given that of the networks."""
-        return self.mixed(networks, [part.model(inputs) for part in self.parts])
+        predicted = self.predicted(inputs)
+        probs = self.mixed(networks.probs, predicted, networks.bins.borders)
+        return Histogram(networks.bins, probs=probs)
 
-    def mixed(self, networks: Histogram, predicted: Sequence[Tensor]) -> Histogram:
-        """Return the mixture, given the predictions (n,) of each simple model."""
-        mixture = torch.tensordot(self.weights, self._probs(networks, predicted), 1)
-        return Histogram(networks.bins, probs=sharpened(mixture, self.sharpness))
+    def mixed(
+        self,
+        networks: Tensor,
+        predicted: Sequence[Tensor],
+        borders: Tensor,
+        *,
+        by_search: bool = True,
+    ) -> Tensor:
+        """Return the probabilities of the mixture.
+
+        Parameters
+        ----------
+        networks : Tensor of shape (n, k), float64
+            Their probabilities.
+        predicted : sequence of J Tensors of shape (n,)
+            By the simple models.
+        borders : Tensor of shape (k + 1,)
+        by_search : bool
+            See `n_below`.
+
+        Returns
+        -------
+        Tensor of shape (n, k)
+        """
+        parts = self._probs(networks, predicted, borders, by_search=by_search)
+        mixture = (self.weights[:, None, None] * parts).sum(dim=0)
+        return sharpened(mixture, self.sharpness)
 
     def fit(
         self,
@@ -148,9 +187,10 @@ class Blend(nn.Module):
         """
         score = BorderScore(networks.bins)
         weight = weight.to(torch.float64) / weight.sum()
-        probs = self._probs(networks, predicted)
+        borders = networks.bins.borders
+        probs = self._probs(networks.probs, predicted, borders)
         self.weights.copy_(best_weights(probs, y, weight, score))
-        mixture = torch.tensordot(self.weights, probs, 1)
+        mixture = (self.weights[:, None, None] * probs).sum(dim=0)
         scores = [weight @ score(sharpened(mixture, a), y) for a in SHARPNESSES]
         self.sharpness.copy_(SHARPNESSES[torch.stack(scores).argmin()])
 
@@ -158,20 +198,93 @@ class Blend(nn.Module):
         """Return the same mixture without the simple models of weight 0."""
         is_used = (self.weights > 0).tolist()
         kept = Blend(
-            [part for part, used in zip(self.parts, is_used[1:], strict=True) if used]
+            [p for p, used in zip(self._parts(), is_used[1:], strict=True) if used]
         )
         is_used[0] = True
         kept.weights.copy_(self.weights[torch.tensor(is_used)])
         kept.sharpness.copy_(self.sharpness)
         return kept
 
+    def predicted(
+        self, inputs: SimpleInputs, *, by_search: bool = True
+    ) -> list[Tensor]:
+        """Return the predictions (n,) of each simple model."""
+        return [part.model(inputs, by_search=by_search) for part in self._parts()]
+
     def _probs(
-        self, networks: Histogram, predicted: Sequence[Tensor]
+        self,
+        networks: Tensor,
+        predicted: Sequence[Tensor],
+        borders: Tensor,
+        *,
+        by_search: bool = True,
     ) -> Tensor:  # (1 + J, n, k)
-        probs = [networks.probs]
-        for part, own in zip(self.parts, predicted, strict=True):
-            probs.append(part.residuals.probs(own, networks.bins))
+        probs = [networks]
+        for part, own in zip(self._parts(), predicted, strict=True):
+            probs.append(part.residuals.probs(own, borders, by_search=by_search))
         return torch.stack(probs)
+
+    def described(self) -> list[dict[str, Any]]:
+        """Return the kinds and sizes of the parts, as JSON values."""
+        return [
+            {
+                "kind": KINDS[type(part.model)],
+                "n_points": len(part.residuals.points),
+                **part.model.described(),
+            }
+            for part in self._parts()
+        ]
+
+    @classmethod
+    def of_description(
+        cls,
+        described: Sequence[Mapping[str, Any]],
+        n_numbers: int,
+        n_scaled: int,
+        n_codes: Sequence[int],
+    ) -> Blend:
+        """Return a mixture of these parts, to load what they learnt into.
+
+        Parameters
+        ----------
+        described : sequence of mappings
+            See `described`.
+        n_numbers, n_scaled : int
+            Columns of numbers, and of their scores and flags.
+        n_codes : sequence of int
+            Codes of each column of labels.
+        """
+        parts = []
+        for one in described:
+            model: SimpleModel
+            if one["kind"] == "linear":
+                model = LinearModel(n_numbers, n_scaled, n_codes)
+            else:
+                sizes = (one["n_folds"], one["n_trees"], one["depth"])
+                model = TreeModel(n_numbers, n_codes, *sizes)
+            parts.append(Part(model, Residuals(one["n_points"])))
+        return cls(parts)
+
+    def check(self) -> None:
+        """Raise unless weights, sharpness and parts hold values that make sense."""
+        if not (self.weights >= 0).all() or abs(self.weights.sum() - 1) > 1e-9:
+            raise InputError(
+                "the weights of a blend must be positive and sum to 1, got "
+                f"{self.weights.tolist()}"
+            )
+        if not 0 < self.sharpness < torch.inf:
+            raise InputError(
+                "the sharpness of a blend must be positive, got "
+                f"{self.sharpness.item()}"
+            )
+        for part in self._parts():
+            points = part.residuals.points
+            if not (points.isfinite().all() and (points.diff() >= 0).all()):
+                raise InputError("the residuals of a blend must be finite and rising")
+            part.model.check()
+
+    def _parts(self) -> list[Part]:
+        return [part for part in self.parts if isinstance(part, Part)]
 
 
 def best_weights(
@@ -213,8 +326,8 @@ def sharpened(probs: Tensor, sharpness: Tensor) -> Tensor:
     a, b = below**sharpness, above**sharpness
     cdf, survival = a / (a + b), b / (a + b)
     edge = torch.zeros_like(cdf[:, :1])
-    rise = torch.cat([edge, cdf, edge + 1], dim=1).diff(dim=1)
-    fall = -torch.cat([edge + 1, survival, edge], dim=1).diff(dim=1)
-    # Each is accurate where it is small.
-    upper = torch.cat([edge, cdf], dim=1) > 0.5
-    return torch.where(upper, fall, rise).clamp(min=0)
+    start, end = torch.cat([edge, cdf], dim=1), torch.cat([cdf, edge + 1], dim=1)
+    before = torch.cat([edge + 1, survival], dim=1)
+    after = torch.cat([survival, edge], dim=1)
+    # Each difference is accurate where its terms are small.
+    return torch.where(start > 0.5, before - after, end - start).clamp(min=0)

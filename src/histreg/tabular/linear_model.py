@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from histreg.errors import InputError
 from histreg.tabular.simple_models import Fitted, SimpleInputs, SimpleModel
 
 PENALTIES = torch.logspace(-6, 3, 19, dtype=torch.float64)  # relative to the rows
@@ -71,9 +72,22 @@ class LinearModel(SimpleModel):
         ]
         return torch.cat([soft, inputs.scaled.to(torch.float64), *hot], dim=1)
 
-    def forward(self, inputs: SimpleInputs) -> Tensor:
-        """Return predictions of shape (n,), float64."""
+    def forward(
+        self,
+        inputs: SimpleInputs,
+        *,
+        by_search: bool = True,  # noqa: ARG002
+    ) -> Tensor:
+        """Return predictions of shape (n,), float64; nothing is searched."""
         return self.within_limits(self.features(inputs) @ self.weight + self.bias)
+
+    def check(self) -> None:
+        """Raise unless all numbers are finite and scales positive."""
+        for name, tensor in self.named_buffers():
+            if not tensor.isfinite().all():
+                raise InputError(f"{name!r} of the linear model must be finite")
+        if not (self.scale > 0).all():
+            raise InputError("the scales of the linear model must be positive")
 
     def within_limits(self, predicted: Tensor) -> Tensor:
         """Return predictions no further beyond the training targets than `BEYOND`."""

@@ -28,7 +28,7 @@ from histreg.tabular.columns import (
     named_kinds,
 )
 from histreg.tabular.conformal import Calibration
-from histreg.tabular.model_schema import BODY, READOUT, SHARP, check_names
+from histreg.tabular.model_schema import BLEND, BODY, READOUT, SHARP, check_names
 from histreg.tabular.networks import CopiedBody, Stack, TabularBody, without_autocast
 from histreg.tabular.objectives import Objective, OnHistogram
 from histreg.tabular.predictions import Predictions
@@ -208,6 +208,8 @@ class Model:
             "is_sharp": self.sharp is not None,
             "is_calibrated": self.calibration is not None,
         }
+        if self.blends is not None:
+            described["blends"] = [blend.described() for blend in self.blends]
         tensors = {
             "bins": torch.stack([bins.state() for bins in self.bins]),
             "center": self.objective.center,
@@ -221,6 +223,8 @@ class Model:
             weights = _prefixed(prefix, module)
             _check_weights(module, prefix, weights)
             tensors |= weights
+        for i, blend in enumerate(self.blends or ()):
+            tensors |= _prefixed(f"{BLEND}{i}.", blend)
         if self.calibration is not None:
             tensors["calibration.logits"] = self.calibration.logits
             tensors["calibration.y"] = self.calibration.y
@@ -272,6 +276,16 @@ class Model:
             with torch.device("meta"):
                 model.sharp = Stack(body, *network.shape)
             _fill(model.sharp.readout, SHARP, tensors)
+        if "blends" in described:
+            if len(described["blends"]) != len(bins):
+                raise InputError(
+                    f"'blends' must have a list for each of the {len(bins)} targets, "
+                    f"got {len(described['blends'])}"
+                )
+            model.blends = [
+                _loaded_blend(parts, f"{BLEND}{i}.", model, tensors)
+                for i, parts in enumerate(described["blends"])
+            ]
         if described["is_calibrated"]:
             model.calibration = Calibration(
                 bins, tensors["calibration.logits"], tensors["calibration.y"]
@@ -308,6 +322,30 @@ def _fill(module: nn.Module, prefix: str, tensors: dict[str, Tensor]) -> None:
     if any(tensor.is_meta for tensor in own.values()):
         module.to_empty(device="cpu")
     module.load_state_dict(_without_prefix(prefix, saved))
+
+
+def _loaded_blend(
+    parts: Sequence[Mapping[str, Any]],
+    prefix: str,
+    model: Model,
+    tensors: dict[str, Tensor],
+) -> Blend:
+    """Return a blend filled from tensors, after a check of their sizes."""
+    try:
+        with torch.device("meta"):
+            blend = Blend.of_description(
+                parts,
+                n_numbers(model.kinds),
+                model.scaling.n_outputs,
+                model.codes.n_codes,
+            )
+    except (OverflowError, RuntimeError) as error:
+        raise InputError(
+            f"'blends' describe models that cannot be built: {error}"
+        ) from error
+    _fill(blend, prefix, tensors)
+    blend.check()
+    return blend
 
 
 def _check_weights(

@@ -196,6 +196,8 @@ def json_options(
     described["hidden_layer_sizes"] = [int(size) for size in sizes]
     if not isinstance(described["tails"], str):
         described["tails"] = list(described["tails"])
+    if not isinstance(described["blend_with"], str):
+        described["blend_with"] = list(described["blend_with"])
     if described["y_range"] is not None:
         described["y_range"] = np.asarray(described["y_range"], dtype=float).tolist()
     seed = options.random_state

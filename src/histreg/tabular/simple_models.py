@@ -32,8 +32,19 @@ class SimpleModel(nn.Module, ABC):
     """A model that predicts one number; its buffers are all that it has learnt."""
 
     @abstractmethod
-    def forward(self, inputs: SimpleInputs) -> Tensor:
-        """Return predictions of shape (n,), float64."""
+    def forward(self, inputs: SimpleInputs, *, by_search: bool = True) -> Tensor:
+        """Return predictions of shape (n,), float64.
+
+        ``by_search`` is that of `n_below`.
+        """
+
+    def described(self) -> dict[str, int]:
+        """Return the sizes that the columns of a table do not imply."""
+        return {}
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise if what was loaded makes no sense."""
 
 
 class Fitted(NamedTuple):
@@ -41,6 +52,28 @@ class Fitted(NamedTuple):
 
     model: SimpleModel
     held_out: Tensor  # (n,) float64, each by models that have not seen the row
+
+
+def n_below(
+    borders: Tensor, values: Tensor, *, or_equal: bool = False, by_search: bool = True
+) -> Tensor:
+    """Return how many of the rising borders lie below each value, int64.
+
+    Parameters
+    ----------
+    borders : Tensor of shape (b,) or (d, b)
+    values : Tensor of shape (..., n), or (d, n)
+    or_equal : bool
+        Whether borders equal to a value count as well.
+    by_search : bool
+        False compares with every border instead of searching, which ONNX does not
+        support.
+    """
+    if by_search:
+        return torch.searchsorted(borders, values.contiguous(), right=or_equal)
+    compare = torch.le if or_equal else torch.lt
+    is_below = compare(borders.unsqueeze(-2), values.unsqueeze(-1))
+    return is_below.to(torch.int64).sum(dim=-1)
 
 
 def folds_of(n: int, generator: torch.Generator | None) -> Tensor:  # (n,) int64

@@ -67,7 +67,8 @@ def stack(
         )
         simple = [one.held_out[chosen] for one in fitted]
         blend.fit(of_target, simple, y[chosen], weight[chosen])
-        predicted.append(blend.mixed(of_target, simple).logits)
+        probs = blend.mixed(of_target.probs, simple, of_target.bins.borders)
+        predicted.append(Histogram(of_target.bins, probs=probs).logits)
         blends.append(blend.without_unused())
     model.blends = blends
     model.held_out = Calibration(

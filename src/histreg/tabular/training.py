@@ -107,7 +107,8 @@ def train(
     rows say little about one model. All models see the same batches, so that one step
     trains the whole stack; their gradients do not mix. Without held-out rows the last
     weights are kept. If the loss becomes NaN or infinite, training stops and the
-    weights of that epoch are discarded. If ``on_epoch`` raises, the network is left at the best weights so far.
+    weights of that epoch are discarded. If ``on_epoch`` raises, the network is left at
+    the best weights so far.
 
     Parameters
     ----------

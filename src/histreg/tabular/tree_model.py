@@ -14,7 +14,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from histreg.tabular.simple_models import Fitted, SimpleInputs, SimpleModel
+from histreg.errors import InputError
+from histreg.tabular.simple_models import Fitted, SimpleInputs, SimpleModel, n_below
 
 N_LEVELS = 255  # codes of a number, next to 0 for a gap
 ALWAYS_LEFT = 255  # no code is greater
@@ -75,10 +76,10 @@ class TreeModel(SimpleModel):
         for name, (shape, dtype) in parts.items():
             self.register_buffer(name, torch.zeros(shape, dtype=dtype))
 
-    def codes(self, inputs: SimpleInputs) -> Tensor:
+    def codes(self, inputs: SimpleInputs, *, by_search: bool = True) -> Tensor:
         """Return the coded columns, (d + G c, n) uint8."""
-        numbers = inputs.numbers.T.contiguous()  # (d, n)
-        places = torch.searchsorted(self.borders, numbers) + 1
+        numbers = inputs.numbers.T  # (d, n)
+        places = n_below(self.borders, numbers, by_search=by_search) + 1
         coded = [places.masked_fill(numbers.isnan(), 0).to(torch.uint8)]
         for ranks in self.ranks:
             by_column = ranks.split(self.n_codes) if self.n_codes else ()
@@ -86,23 +87,45 @@ class TreeModel(SimpleModel):
                 coded.append(own.index_select(0, labels).unsqueeze(0))
         return torch.cat(coded)
 
-    def forward(self, inputs: SimpleInputs) -> Tensor:
+    def forward(self, inputs: SimpleInputs, *, by_search: bool = True) -> Tensor:
         """Return predictions of shape (n,), float64."""
+        if not by_search:  # for ONNX, which has no loop over chunks either
+            return self._sum(self.codes(inputs, by_search=False))
         parts = [
             self._sum(self.codes(inputs.at(rows)))
             for rows in torch.arange(len(inputs.numbers)).split(CHUNK)
         ]
         return torch.cat(parts)
 
+    def described(self) -> dict[str, int]:
+        """Return the numbers of folds and trees, and the depth."""
+        return {
+            "n_folds": len(self.ranks),
+            "n_trees": len(self.columns),
+            "depth": self.depth,
+        }
+
+    def check(self) -> None:
+        """Raise unless nodes look at columns that there are, at rising borders."""
+        n_columns = len(self.borders) + len(self.ranks) * len(self.n_codes)
+        if not ((self.columns >= 0) & (self.columns < max(n_columns, 1))).all():
+            raise InputError(
+                f"the trees must look at columns from 0 to {n_columns - 1}"
+            )
+        if not (self.borders[:, 1:] >= self.borders[:, :-1]).all():
+            raise InputError("the borders of the trees' columns must be rising")
+        if not (self.values.isfinite().all() and self.bias.isfinite()):
+            raise InputError("the values of the trees must be finite")
+
     def _sum(self, codes: Tensor) -> Tensor:  # (n,)
         n_nodes = self.columns.shape[1]
         looked_at = codes.index_select(0, self.columns.flatten())
         is_right = looked_at > self.thresholds.flatten()[:, None]
         is_right = is_right.unflatten(0, (-1, n_nodes))  # (T, nodes, n)
-        place = torch.zeros(len(self.columns), 1, codes.shape[1], dtype=torch.int64)
+        place = torch.zeros_like(is_right[:, :1], dtype=torch.int64)  # (T, 1, n)
         for level in range(self.depth):
             nodes = is_right[:, 2**level - 1 : 2 ** (level + 1) - 1]
-            place = 2 * place + nodes.gather(1, place)
+            place = 2 * place + nodes.gather(1, place).to(torch.int64)
         return self.bias + self.values.gather(1, place.squeeze(1)).sum(dim=0)
 
 
