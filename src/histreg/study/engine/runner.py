@@ -101,20 +101,6 @@ def expected_s(stack: Stack) -> float:
     return sum(run.expected_s for run in stack)
 
 
-def measured_pace(records: Iterable[Record]) -> float:
-    """Return the ratio of measured to expected times; 1 if no time is known.
-
-    Runs of less than a second are too noisy, and are left out.
-    """
-    times = [
-        (record.elapsed_s, record.run.expected_s)
-        for record in records
-        if record.outcome.diverged_at is None and record.run.expected_s >= 1
-    ]
-    expected = sum(e for _, e in times)
-    return sum(took for took, _ in times) / expected if expected else 1.0
-
-
 class _StackContext:
     """The `RunContext` of a stack: its checkpoints, and reports to the store."""
 
