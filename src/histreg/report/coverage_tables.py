@@ -27,13 +27,13 @@ def coverage_summary(coverage: Coverage) -> PrintedTable:
     for cell in coverage.cells:
         groups.setdefault((cell.paper.table, cell.paper.dataset), []).append(cell)
     rows = [
-        (str(table), source(dataset).title, *_counts(coverage, cells))
+        (f"{table}, {source(dataset).title}", *_counts(coverage, cells))
         for (table, dataset), cells in groups.items()
     ]
-    rows.append(("all", "", *_counts(coverage, coverage.cells)))
+    rows.append(("all", *_counts(coverage, coverage.cells)))
     bounds = ("0", *(f"{limit:g}" for limit in LIMITS))
     header = (
-        *("table", "data", "cells", "all seeds", "fewer", "none"),
+        *("table", "cells", "all seeds", "fewer", "none"),
         *(f"{low} to {high}" for low, high in pairwise(bounds)),
         *(f"beyond {FAR_APART:g}", "unknown", "core-hours"),
     )
@@ -47,9 +47,7 @@ def coverage_summary(coverage: Coverage) -> PrintedTable:
         "Core-hours: of the runs that the cells lack, estimated from the times of the "
         "nearest records. Tables share runs, which count once in the last row.",
     ]
-    return PrintedTable(
-        "The paper's numbers beside ours", header, rows, notes, n_words=2
-    )
+    return PrintedTable("The paper's numbers beside ours", header, rows, notes)
 
 
 def _counts(coverage: Coverage, cells: Sequence[Cell]) -> tuple[str, ...]:
@@ -117,20 +115,19 @@ def cells_beyond(coverage: Coverage, limit: float) -> PrintedTable:
             marks.setdefault(why, f"[{len(marks) + 1}]")
         rows.append(
             (
-                ", ".join(str(cell.paper.table) for cell in cells),
-                source(dataset).title,
-                f"{architecture} {method}".strip(),
+                ", ".join(filter(None, (source(dataset).title, architecture, method))),
                 metric,
-                marks.get(why, why),
                 _shown(ours, is_forecast=bool(architecture)),
                 _shown(paper.estimate, is_forecast=bool(architecture)),
                 apart_of(ours, paper.estimate),
                 str(ours.n),
+                ", ".join(str(cell.paper.table) for cell in cells),
+                marks.get(why, why),
             )
         )
     header = (
-        *("tables", "data", "method", "metric", "why"),
-        *("ours", "paper", "apart", "seeds"),
+        *("row", "metric", "ours", "paper", "apart"),
+        *("seeds", "tables", "explanation"),
     )
     n_unexplained = sum(explanation_of(cell.paper) == UNEXPLAINED for cell in far)
     notes = [
@@ -139,7 +136,7 @@ def cells_beyond(coverage: Coverage, limit: float) -> PrintedTable:
         *(f"{mark} {why}" for why, mark in marks.items()),
     ]
     title = f"Cells more than {limit:g} joint standard errors from the paper's"
-    return PrintedTable(title, header, rows, notes, n_words=5)
+    return PrintedTable(title, header, rows, notes)
 
 
 def _shown(estimate: Estimate, *, is_forecast: bool) -> str:

@@ -20,7 +20,7 @@ class Difference:
     Parameters
     ----------
     datasets, methods : tuple of str
-        The cells that it explains; methods as the paper's tables have them.
+        The cells that it explains; methods as `row_of` names them.
     explanation : str
     see : str
         Where it is shown: the name of an inconsistency, or a page.
@@ -37,10 +37,11 @@ class Difference:
 
     def explains(self, cell: PaperCell) -> bool:
         """Return whether this is about a cell."""
+        dataset, architecture, method = cell.row
         return (
-            cell.dataset in self.datasets
-            and cell.method in self.methods
-            and cell.architecture in (self.models or ("",))
+            dataset in self.datasets
+            and method in self.methods
+            and architecture in (self.models or ("",))
             and (not self.metrics or cell.metric in self.metrics)
         )
 
