@@ -70,7 +70,7 @@ def imported_by(part: Path) -> set[str]:
 # The same inside the study. An entry stands for all modules below it that have no entry
 # of their own.
 STUDY_LAYERS = [
-    {"claims"},
+    {"claims", "coverage"},
     {"catalogue"},
     {"analysis"},
     {"measurements"},
