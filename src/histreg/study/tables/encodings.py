@@ -31,12 +31,12 @@ def as_categories(X: Frame) -> Encoding:
     import pandas as pd
 
     levels = {f"x{i}": sorted(X.iloc[:, i].dropna().unique()) for i in label_columns(X)}
-    return lambda rows: _encoded(
-        rows,
-        lambda labels: pd.Series(
-            pd.Categorical(labels, categories=levels[labels.name]), index=labels.index
-        ),
-    )
+
+    def encode(labels: Any) -> Any:
+        known = labels.where(labels.isin(levels[labels.name]), None)
+        return known.astype(pd.CategoricalDtype(levels[labels.name]))
+
+    return lambda rows: _encoded(rows, encode)
 
 
 def as_imputed(X: Frame) -> Encoding:
