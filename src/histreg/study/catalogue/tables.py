@@ -36,8 +36,8 @@ PROTOCOL = (
     "held-out training rows: of five folds, and of one fifth for RealMLP and TabM."
 )
 CAPTION = (
-    "The CRPS of our regressor over that of each peer, a dot for each table, on a "
-    "logarithmic axis; the bar is the geometric mean over tables."
+    "The CRPS and the RMSE of our regressor over those of each peer, a dot for each "
+    "table, on a logarithmic axis; dots on an edge lie beyond it."
 )
 
 

@@ -75,7 +75,9 @@ class FrameSource(Source):
                 f"{frame.shape[0]:,} and {frame.shape[1]}"
             )
         if n_bad := np.count_nonzero(~np.isfinite(y)):
-            self._refuse(f"must have a finite {self.target} in every row, got {n_bad}")
+            self._refuse(
+                f"must have a finite {self.target} in every row, got {n_bad} without"
+            )
         columns = {name: self._column(frame[name]) for name in frame}
         return FrameTable(pd.DataFrame(columns), y, sha256_of(content))
 
