@@ -31,9 +31,9 @@ def _runs(folds: tuple[int, ...]) -> tuple[TableRun, ...]:
 PROTOCOL = (
     "Thirty public tables of 209 to 61,395 rows, with labels, gaps, counts, zeros, "
     "tails and a date. The rows of each are shuffled once\nand cut into five parts. "
-    "{folds} Everybody has the defaults of its authors, one thread and the same rows. "
-    "A method that predicts one number\ngets the distribution of its residuals on "
-    "held-out training rows: of five folds, and of one fifth for RealMLP and TabM."
+    "{folds} All methods have the defaults of their authors, one thread and the same "
+    "rows. A method that predicts one number\ngets the distribution of its residuals "
+    "on held-out training rows: of five folds, and of one fifth for RealMLP and TabM."
 )
 CAPTION = (
     "The CRPS and the RMSE of our regressor over those of each peer, a dot for each "
