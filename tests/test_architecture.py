@@ -74,6 +74,7 @@ STUDY_LAYERS = [
     {"catalogue"},
     {"analysis"},
     {"measurements"},
+    {"tables"},
     {"tabular", "sines", "series", "atari", "shapes", "theory"},
     {"analysis.estimates", "networks", "methods", "datasets"},
     {"engine"},
@@ -198,6 +199,8 @@ def test_only_these_know_scikit_learn():
         "made",
         "predictors",
         "execution",
+        "encodings",
+        "peers",
     }  # where functions are called
     assert knowing == {"regressor", "baselines"} | in_study
 
