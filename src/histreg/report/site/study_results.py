@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from histreg.errors import InputError
 from histreg.report.claim_tables import decided_where, findings_of
 from histreg.report.printed_table import PrintedTable
 from histreg.study.catalogue import EXPERIMENTS, Experiment
 from histreg.study.claims import CLAIMS, Claim, Evidence, Verdict
+from histreg.study.coverage import Coverage
 from histreg.study.engine.runs import Record, Run
 from histreg.study.engine.store import Store
 
@@ -70,6 +72,11 @@ class StudyResults:
     def everything(self) -> dict[Run, Record]:
         """All records, each once."""
         return {record.run: record for of in self.records.values() for record in of}
+
+    @cached_property
+    def coverage(self) -> Coverage:
+        """The paper's numbers beside ours."""
+        return Coverage.of(self.everything.values())
 
     def decided_by(self, experiment: Experiment) -> list[JudgedClaim]:
         """Return the claims that read the records of an experiment."""
