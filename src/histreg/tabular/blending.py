@@ -122,11 +122,19 @@ class Blend(nn.Module):
     Parameters
     ----------
     parts : sequence of J Parts
+        Of y in standard units: minus ``center``, over ``scale``.
+    center, scale : float
     """
 
-    def __init__(self, parts: Sequence[Part]) -> None:
+    def __init__(
+        self, parts: Sequence[Part], *, center: float = 0.0, scale: float = 1.0
+    ) -> None:
         super().__init__()
         self.parts = nn.ModuleList(parts)
+        self.center: Tensor  # ()
+        self.scale: Tensor  # ()
+        self.register_buffer("center", torch.tensor(center, dtype=torch.float64))
+        self.register_buffer("scale", torch.tensor(scale, dtype=torch.float64))
         self.weights: Tensor  # (1 + J,), of the networks first
         self.sharpness: Tensor  # ()
         weights = torch.zeros(1 + len(parts), dtype=torch.float64)
@@ -155,8 +163,9 @@ class Blend(nn.Module):
         networks : Tensor of shape (n, k), float64
             Their probabilities.
         predicted : sequence of J Tensors of shape (n,)
-            By the simple models.
+            By the simple models, in standard units.
         borders : Tensor of shape (k + 1,)
+            In units of y.
         by_search : bool
             See `n_below`.
 
@@ -182,10 +191,12 @@ class Blend(nn.Module):
         networks : Histogram of batch shape (n,)
             Predicted by networks that have not seen the rows.
         predicted : sequence of J Tensors of shape (n,)
-            By simple models that have not seen them.
+            By simple models that have not seen them, in standard units.
         y, weight : Tensors of shape (n,)
+            In units of y.
         """
-        score = BorderScore(networks.bins)
+        bins = networks.bins.standardised(self.center.item(), self.scale.item())
+        score, y = BorderScore(bins), (y - self.center) / self.scale
         weight = weight.to(torch.float64) / weight.sum()
         borders = networks.bins.borders
         probs = self._probs(networks.probs, predicted, borders)
@@ -198,7 +209,9 @@ class Blend(nn.Module):
         """Return the same mixture without the simple models of weight 0."""
         is_used = (self.weights > 0).tolist()
         kept = Blend(
-            [p for p, used in zip(self._parts(), is_used[1:], strict=True) if used]
+            [p for p, used in zip(self._parts(), is_used[1:], strict=True) if used],
+            center=self.center.item(),
+            scale=self.scale.item(),
         )
         is_used[0] = True
         kept.weights.copy_(self.weights[torch.tensor(is_used)])
@@ -219,6 +232,7 @@ class Blend(nn.Module):
         *,
         by_search: bool = True,
     ) -> Tensor:  # (1 + J, n, k)
+        borders = (borders - self.center) / self.scale
         probs = [networks]
         for part, own in zip(self._parts(), predicted, strict=True):
             probs.append(part.residuals.probs(own, borders, by_search=by_search))
@@ -272,6 +286,8 @@ class Blend(nn.Module):
                 "the weights of a blend must be positive and sum to 1, got "
                 f"{self.weights.tolist()}"
             )
+        if not (self.center.isfinite() and 0 < self.scale < torch.inf):
+            raise InputError("center and scale of a blend must be finite and positive")
         if not 0 < self.sharpness < torch.inf:
             raise InputError(
                 "the sharpness of a blend must be positive, got "

@@ -194,19 +194,23 @@ class ByCrossEntropy(AgainstTarget):
         return self._target_losses[i](outputs, y)
 
     def score_on(self, y: Tensor) -> Callable[..., Tensor]:
-        """Return what epochs are judged by: the CRPS in units of scale.
+        """Return what epochs are judged by: the CRPS of the standardised y.
 
         That of all targets is judged by the loss if some are censored.
         """
         loss = self.loss_on(y)
-        border_scores = [BorderScore(bins) for bins in self.bins]
+        border_scores = [
+            BorderScore(bins.standardised(self.center[i].item(), self.scale[i].item()))
+            for i, bins in enumerate(self.bins)
+        ]
 
         def score(outputs: Tensor, y: Tensor, censored: Tensor | None = None) -> Tensor:
             if censored is not None:
                 return loss(outputs, y, censored)
             by_target = [
-                border_scores[i](outputs[:, :, i].softmax(dim=-1), y[:, i])
-                / self.scale[i].item()
+                border_scores[i](
+                    outputs[:, :, i].softmax(dim=-1), self._standard(y[:, i], i)
+                )
                 for i in range(y.shape[1])
             ]
             return torch.stack(by_target).mean(dim=0)

@@ -29,8 +29,7 @@ def stack(
 ) -> None:
     """Mix the networks of a model with simple models, by its held-out rows.
 
-    Nothing happens if fewer than `MIN_ROWS` rows were held out. The predictions for
-    held-out rows are kept, to calibrate intervals by.
+    Nothing happens if fewer than `MIN_ROWS` rows were held out, or without names.
 
     Parameters
     ----------
@@ -45,7 +44,7 @@ def stack(
     generators : Generators
     """
     chosen = torch.nonzero(held_out.any(dim=0).cpu()).flatten()
-    if len(chosen) < MIN_ROWS:
+    if len(chosen) < MIN_ROWS or not names:
         return
     if len(chosen) > MOST_ROWS:
         some = torch.randperm(len(chosen), generator=generators.cpu)[:MOST_ROWS]
@@ -56,17 +55,21 @@ def stack(
     seed = int(torch.randint(2**31 - 1, (), generator=generators.cpu))
     blends, predicted = [], []
     for i, of_target in enumerate(networks):
-        y, weight = data.y[:, i], data.weight
+        center = model.objective.center[i].item()
+        scale = model.objective.scale[i].item()
+        y, weight = (data.y[:, i] - center) / scale, data.weight
         fitted = [
             own
             for name in names
             if (own := _fitted(name, model, inputs, y, weight, folds, seed)) is not None
         ]
         blend = Blend(
-            [Part(one.model, Residuals.of(y - one.held_out, weight)) for one in fitted]
+            [Part(one.model, Residuals.of(y - one.held_out, weight)) for one in fitted],
+            center=center,
+            scale=scale,
         )
         simple = [one.held_out[chosen] for one in fitted]
-        blend.fit(of_target, simple, y[chosen], weight[chosen])
+        blend.fit(of_target, simple, data.y[chosen, i], weight[chosen])
         probs = blend.mixed(of_target.probs, simple, of_target.bins.borders)
         predicted.append(Histogram(of_target.bins, probs=probs).logits)
         blends.append(blend.without_unused())
