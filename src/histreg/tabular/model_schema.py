@@ -187,7 +187,7 @@ OPTIONS = {
     "batch_size": NUMBER_OR_AUTO,
     "max_iter": NUMBER,
     "early_stopping": SWITCH,
-    "validation_fraction": NUMBER,
+    "validation_fraction": NUMBER_OR_AUTO,
     "n_iter_no_change": NUMBER,
     "random_state": Rule("a whole number or null", _either(_is_whole, _is_nothing)),
     "verbose": SWITCH,

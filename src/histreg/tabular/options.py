@@ -83,7 +83,8 @@ def check_options(options: HistogramRegressor) -> None:
     check_positive("sigma_in_bins", options.sigma_in_bins)
     if options.final_sigma_in_bins is not None:
         check_positive("final_sigma_in_bins", options.final_sigma_in_bins)
-    check_fraction("validation_fraction", options.validation_fraction)
+    if options.validation_fraction != "auto":
+        check_fraction("validation_fraction", options.validation_fraction)  # type: ignore[arg-type]
     check_real("dropout", options.dropout)
     check_real("weight_decay", options.weight_decay)
     check_real("padding_in_sigmas", options.padding_in_sigmas)

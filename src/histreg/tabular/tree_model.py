@@ -21,7 +21,7 @@ N_LEVELS = 255  # codes of a number, next to 0 for a gap
 ALWAYS_LEFT = 255  # no code is greater
 PRIOR_ROWS = 5.0  # of the mean of all, in the mean of a label
 DEPTH = 4
-MOST_TREES = 300
+MOST_TREES, TREES_AT_ONCE = 300, 50  # of each fold
 LEARNING_RATE = 0.08
 MIN_ROWS_IN_LEAF = 5
 CHUNK = 1_024  # rows at once; their decisions stay in the cache
@@ -164,30 +164,42 @@ def fit_trees(
         ranks[:] = _ranks(inputs.codes, y, weight * (folds != fold), n_codes)
     codes = coder.codes(inputs).numpy().T  # (n, d + G c)
     target, weights = y.numpy(), weight.numpy().astype(np.float64)
-    boosted, by_stage = [], np.empty((MOST_TREES, len(target)))
-    for fold in range(n_folds):
-        start = n_numbers + fold * len(n_codes)
-        own = np.r_[:n_numbers, start : start + len(n_codes)]
-        is_in = folds.numpy() == fold
-        booster = HistGradientBoostingRegressor(
-            max_iter=MOST_TREES,
+    columns_of = [
+        np.r_[:n_numbers, start : start + len(n_codes)]
+        for start in (n_numbers + fold * len(n_codes) for fold in range(n_folds))
+    ]
+    boosters = [
+        HistGradientBoostingRegressor(
             learning_rate=LEARNING_RATE,
             max_depth=depth,
             max_leaf_nodes=None,
             min_samples_leaf=MIN_ROWS_IN_LEAF,
             max_features=0.5,
             early_stopping=False,
+            warm_start=True,
             random_state=seed + fold,
-        ).fit(codes[~is_in][:, own], target[~is_in], weights[~is_in])
-        for stage, predicted in enumerate(booster.staged_predict(codes[is_in][:, own])):
-            by_stage[stage, is_in] = predicted
-        boosted.append((booster, own))
-    errors = (((by_stage - target) ** 2) * weights).mean(axis=1)
+        )
+        for fold in range(n_folds)
+    ]
+    by_stage = np.empty((MOST_TREES, len(target)))
+    errors = np.full(MOST_TREES, np.inf)
+    for grown in range(0, MOST_TREES, TREES_AT_ONCE):
+        stages = slice(grown, grown + TREES_AT_ONCE)
+        for fold, (booster, own) in enumerate(zip(boosters, columns_of, strict=True)):
+            is_in = folds.numpy() == fold
+            booster.set_params(max_iter=stages.stop)
+            booster.fit(codes[~is_in][:, own], target[~is_in], weights[~is_in])
+            staged = booster.staged_predict(codes[is_in][:, own])
+            for stage, predicted in enumerate(staged):
+                by_stage[stage, is_in] = predicted
+        errors[stages] = (((by_stage[stages] - target) ** 2) * weights).mean(axis=1)
+        if errors.argmin() < grown:
+            break  # these did no better than fewer
     n_trees = int(errors.argmin()) + 1
     model = TreeModel(n_numbers, n_codes, n_folds, n_folds * n_trees, depth)
     model.borders, model.ranks = coder.borders, coder.ranks
     baselines = []
-    for fold, (booster, own) in enumerate(boosted):
+    for fold, (booster, own) in enumerate(zip(boosters, columns_of, strict=True)):
         baselines.append(float(np.ravel(booster._baseline_prediction)[0]))
         for i, (tree,) in enumerate(booster._predictors[:n_trees]):
             row = fold * n_trees + i
