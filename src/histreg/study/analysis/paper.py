@@ -10,13 +10,25 @@ from types import MappingProxyType
 
 from histreg.study.analysis.estimates import Estimate, students_factor
 from histreg.study.datasets import DATASETS
-from histreg.study.methods import L2, HLGauss
+from histreg.study.methods import (
+    L2,
+    HLGauss,
+    L2SoftmaxMean,
+    L2SoftmaxPerBin,
+    Method,
+)
 from histreg.study.tabular.representations import column_of, with_own_body
 from histreg.study.tabular.runs import TabularRun
 
 TABLES = ("overall", "discretisation_appendix", "representation")
 """The tables of the common protocol; where two have a number, it is the same."""
 FORECAST_TABLES = ("ett_mse", "ett_mae")
+UNMATCHED = MappingProxyType({"l2+Softmax": (L2SoftmaxPerBin.name, L2SoftmaxMean.name)})
+"""Rows of the paper that match none of our methods, with those that might be meant.
+
+The formula of l2+Softmax cannot have the numbers of its row, and the loss that can have
+them has a row of its own, l2+Softmax+Mean, beside which it stands.
+"""
 
 
 def _rows(file: str) -> Iterator[dict[str, str]]:
@@ -55,6 +67,38 @@ def published(dataset: str, method: str, metric: str) -> Estimate | None:
     return None if data is None else _published().get((data.title, method, metric))
 
 
+@functools.cache
+def rows_of(*tables: str) -> tuple[str, ...]:
+    """Return the methods of some tables as the paper names and orders them.
+
+    Examples
+    --------
+    >>> rows_of("overall")[:3]
+    ('Linear Regression', 'l2', 'l2+Noise')
+    """
+    names = (
+        row["method"] for row in _rows("paper_results.csv") if row["table"] in tables
+    )
+    return tuple(dict.fromkeys(names))
+
+
+def row_of(method: Method) -> str | None:
+    """Return the row of the paper that a method stands beside; None if it has none.
+
+    The one place that says which of our methods is which of the paper's: the one with
+    the same formula, which also has the name. A variant of ours, with other parameters,
+    has no row, unless the paper reports its best setting.
+
+    Examples
+    --------
+    >>> row_of(L2SoftmaxMean())
+    'l2+Softmax+Mean'
+    """
+    is_variant = method.label != method.name and not method.is_tuned
+    has_row = method.name in rows_of(*TABLES) and method.name not in UNMATCHED
+    return method.name if has_row and not is_variant else None
+
+
 def published_name(run: TabularRun) -> str | None:
     """Return what the paper calls the method of a run; None if it has no such run.
 
@@ -64,17 +108,15 @@ def published_name(run: TabularRun) -> str | None:
     >>> published_name(run)
     'l2 [Fixed]'
     """
-    method = run.method
-    if with_own_body(run).changes:
+    row = row_of(run.method)
+    if row is None or with_own_body(run).changes:
         return None
-    if method.label != method.name and not method.is_tuned:
-        return None  # a variant of ours
     column = column_of(run)
     if column == "Default":
-        return method.name
-    if run.donor is not None and {run.donor, method} != {L2(), HLGauss()}:
+        return row
+    if run.donor is not None and {run.donor, run.method} != {L2(), HLGauss()}:
         return None
-    return f"{method.name} [{column}]"
+    return f"{row} [{column}]"
 
 
 @functools.cache
