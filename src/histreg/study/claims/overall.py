@@ -168,8 +168,9 @@ CLAIMS = (
     ),
     Claim(
         "K8b",
-        "The same of the squared error of the mean, l2+Softmax+Mean, which the paper's "
-        "conclusion describes.",
+        "K8 of the squared error of the mean, l2+Softmax+Mean, which the paper's "
+        "conclusion describes: it lies between l2 and HL-Gauss, closest to HL-Gauss "
+        "on CT Position.",
         "In test MAE l2+Softmax+Mean below l2, and HL-Gauss below l2+Softmax+Mean; its "
         "distance from HL-Gauss, as a share of l2's and by seed, lower on CT Position "
         "than on each other (where the numbers of seeds alone make the pairs).",
@@ -192,7 +193,8 @@ CLAIMS = (
     ),
     Claim(
         "K9b",
-        "The same of the paper's formulas as they read.",
+        "K9 of the paper's formulas as they read: the squared error of the mean is "
+        "worse than that per bin, and better than l2.",
         "In test MAE the squared error per bin, the formula of l2+Softmax, below that "
         "of the mean, the formula of l2+Softmax+Mean, and that below l2.",
         ("overall",),
