@@ -12,12 +12,12 @@ from histreg.study.analysis.paper import (
     FORECAST_TABLES,
     TABLES,
     UNMATCHED,
+    matched_row,
     published,
     published_data,
     published_forecast,
     published_log_ratios,
     published_name,
-    row_of,
     rows_of,
 )
 from histreg.study.analysis.statistics import METRICS
@@ -248,7 +248,7 @@ def test_the_paper_has_a_name_for_what_it_ran(method, changes, expected):
 
 @pytest.mark.parametrize("row", rows_of("overall"))
 def test_a_row_has_one_method_of_ours_or_is_said_to_have_none(row):
-    matches = {method.name for method in OVERALL if row_of(method) == row}
+    matches = {method.name for method in OVERALL if matched_row(method) == row}
     assert matches == (set() if row in UNMATCHED else {row})
 
 
@@ -256,7 +256,7 @@ def test_a_row_without_a_method_has_candidates_that_stand_elsewhere():
     for row, candidates in UNMATCHED.items():
         assert row in rows_of("overall")
         for name in candidates:
-            assert row_of(METHODS[name]()) in (None, name)
+            assert matched_row(METHODS[name]()) in (None, name)
 
 
 @pytest.mark.parametrize(
@@ -270,4 +270,4 @@ def test_a_row_without_a_method_has_candidates_that_stand_elsewhere():
     ],
 )
 def test_a_method_has_the_row_of_its_formula(method, row):
-    assert row_of(method) == row
+    assert matched_row(method) == row

@@ -69,20 +69,19 @@ def published(dataset: str, method: str, metric: str) -> Estimate | None:
 
 @functools.cache
 def rows_of(*tables: str) -> tuple[str, ...]:
-    """Return the methods of some tables as the paper names and orders them.
+    """Return the methods of some tables, or all, as the paper names and orders them.
 
     Examples
     --------
     >>> rows_of("overall")[:3]
     ('Linear Regression', 'l2', 'l2+Noise')
     """
-    names = (
-        row["method"] for row in _rows("paper_results.csv") if row["table"] in tables
-    )
+    rows = _rows("paper_results.csv")
+    names = (row["method"] for row in rows if not tables or row["table"] in tables)
     return tuple(dict.fromkeys(names))
 
 
-def row_of(method: Method) -> str | None:
+def matched_row(method: Method) -> str | None:
     """Return the row of the paper that a method stands beside; None if it has none.
 
     The one place that says which of our methods is which of the paper's: the one with
@@ -91,11 +90,11 @@ def row_of(method: Method) -> str | None:
 
     Examples
     --------
-    >>> row_of(L2SoftmaxMean())
+    >>> matched_row(L2SoftmaxMean())
     'l2+Softmax+Mean'
     """
     is_variant = method.label != method.name and not method.is_tuned
-    has_row = method.name in rows_of(*TABLES) and method.name not in UNMATCHED
+    has_row = method.name in rows_of() and method.name not in UNMATCHED
     return method.name if has_row and not is_variant else None
 
 
@@ -108,7 +107,7 @@ def published_name(run: TabularRun) -> str | None:
     >>> published_name(run)
     'l2 [Fixed]'
     """
-    row = row_of(run.method)
+    row = matched_row(run.method)
     if row is None or with_own_body(run).changes:
         return None
     column = column_of(run)

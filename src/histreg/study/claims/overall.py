@@ -39,7 +39,7 @@ def _condition(row: str) -> Condition:
 
 
 BY_ROW = {row: _condition(row) for row in rows_of("overall") if row not in UNMATCHED}
-"""The paper's rows that have a method of ours, see `row_of`."""
+"""The paper's rows that have a method of ours, see `matched_row`."""
 OLS = BY_ROW[LinearRegression.name]
 NETWORKS = [condition for condition in BY_ROW.values() if condition is not OLS]
 HL_GAUSS, HL_ONE_BIN = BY_ROW[HLGauss.name], BY_ROW[HLOneBin.name]
