@@ -3,11 +3,11 @@
     python docs/refresh.py docs/paper.md
 
 A block between ``<!-- table NAME OPTIONS -->`` and ``<!-- end -->`` becomes what
-``histreg study table NAME OPTIONS --format markdown --store results/study`` prints; one
-after ``<!-- claims OPTIONS -->`` likewise. ``<!-- peers SET -->`` becomes the table of
-a data set that ``benchmarks/regressor.py`` prints from results/regressor.jsonl, and
-``<!-- peers SCORE -->`` that of one score, such as ``crps``, for all data sets. A table
-without records becomes a note.
+``histreg study table NAME OPTIONS --format markdown --store results/study`` prints;
+those after ``<!-- claims OPTIONS -->`` and ``<!-- coverage OPTIONS -->`` likewise.
+``<!-- peers SET -->`` becomes the table of a data set that ``benchmarks/regressor.py``
+prints from results/regressor.jsonl, and ``<!-- peers SCORE -->`` that of one score,
+such as ``crps``, for all data sets. A table without records becomes a note.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RECORDS = ROOT / "results" / "study"
 NOTHING = "must have records, got none yet"
 PEERS = ROOT / "results" / "regressor.jsonl"
 BLOCK = re.compile(
-    r"(<!-- ((?:table|claims|peers)\b.*?) -->\n).*?(<!-- end -->)", re.DOTALL
+    r"(<!-- ((?:table|claims|coverage|peers)\b.*?) -->\n).*?(<!-- end -->)", re.DOTALL
 )
 
 

@@ -24,6 +24,7 @@ from tests.study.made_up import (
     record_of,
     shape_records,
     sine_record,
+    table_records,
     tabular_records,
     value_records,
 )
@@ -273,6 +274,25 @@ SHAPES = [
     *shape_records("diabetes", "uniform bins", [30.0, 20.0, 10.0]),
     *shape_records("diabetes", "auto bins", [30.0, 20.0, 10.0]),
 ]
+
+
+def tables(first_fold):
+    """Return ours and three peers: one everywhere, one on a table, one without ours."""
+    options = {"first_fold": first_fold}
+    return [
+        *table_records(
+            "yacht", "HistogramRegressor", [1.0], fit_seconds=6.0, **options
+        ),
+        *table_records("wage", "HistogramRegressor", [4.0], fit_seconds=8.0, **options),
+        *table_records("yacht", "CatBoost", [2.0], fit_seconds=2.0, **options),
+        *table_records("wage", "CatBoost", [2.0], fit_seconds=1.0, **options),
+        *table_records("wage", "RealMLP", [5.0], fit_seconds=32.0, **options),
+        *table_records("yacht", "constant", [10.0], **options),
+        *table_records("wage", "constant", [10.0], **options),
+        *table_records("slid", "constant", [3.0], **options),
+    ]
+
+
 RECORDS = {
     "sines": [sine_record(), sine_record("HL-Gauss", rate=1e-2, fit=[0.0, 1.0, 0.0])],
     "sines-reduced": [sine_record()],
@@ -322,4 +342,6 @@ RECORDS = {
     "values": values(),
     "values-textbook": values(target="textbook"),
     "shapes": SHAPES,
+    "tables": tables(0),
+    "tables-last": tables(4),
 }

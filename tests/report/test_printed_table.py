@@ -153,6 +153,13 @@ def test_long_words_go_on_in_the_next_line():
     assert first.index("1") == third.index("2")
 
 
+def test_words_stay_whole_so_that_a_command_can_be_copied():
+    options = [",".join(["HL-Gauss"] * 9), "--models", "a-b"]
+    table = PrintedTable("t", ("a", "b"), [(" ".join(["run", *options]), "1")])
+    printed = " ".join(table.text().splitlines()[4:-1]).split()
+    assert printed == ["run", "1", *options]
+
+
 def test_numbers_are_shown_as_people_write_them():
     shown = {0.123456: "0.1235", 12345.6: "12,346", -2500.0: "-2,500", 1e12: "1e+12"}
     assert {value: shown_number(value) for value in shown} == shown

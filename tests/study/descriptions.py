@@ -6,11 +6,20 @@ from histreg.study.methods import METHODS
 from histreg.study.series.runs import ForecastRun
 from histreg.study.shapes.runs import ShapeRun
 from histreg.study.sines.runs import SineRun
+from histreg.study.tables.runs import TableRun
 from histreg.study.tabular.runs import TabularRun
 
 KINDS = {
     kind.kind: kind
-    for kind in (TabularRun, SineRun, ForecastRun, ValueRun, ShapeRun, Measurement)
+    for kind in (
+        TabularRun,
+        SineRun,
+        ForecastRun,
+        ValueRun,
+        ShapeRun,
+        TableRun,
+        Measurement,
+    )
 }
 
 

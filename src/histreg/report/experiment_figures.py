@@ -12,6 +12,7 @@ from histreg.report import (
     error_figures,
     forecast_figures,
     measurement_figures,
+    peer_figures,
     probe_figures,
     shape_figures,
     sine_figures,
@@ -41,6 +42,7 @@ KINDS: dict[str, Callable[[Results], Figure]] = {
     "replays": value_figures.replays,
     "values": value_figures.values,
     "shapes": shape_figures.shapes,
+    "tables": peer_figures.tables,
 }
 """Values of `FigureSpec.kind`: functions from results to a figure."""
 

@@ -11,6 +11,7 @@ from histreg.report import (
     error_tables,
     forecast_tables,
     measurement_tables,
+    peer_tables,
     rate_tables,
     shape_tables,
     sine_tables,
@@ -40,6 +41,7 @@ KINDS: dict[str, Callable[[Results], list[PrintedTable]]] = {
     "replays": value_tables.replays,
     "values": value_tables.values,
     "shapes": shape_tables.shapes,
+    "tables": peer_tables.tables,
 }
 """Values of `TableSpec.kind`: functions from results to tables."""
 

@@ -100,8 +100,14 @@ class PrintedTable:
 
     def _broken(self, row: tuple[str, ...]) -> list[tuple[str, ...]]:
         """Return a row as lines whose words are no wider than `MAX_WIDTH`."""
+        # Words stay whole: the parts of a command can be copied.
         cells = [
-            (textwrap.wrap(cell, MAX_WIDTH) or [""]) if i < self.n_words else [cell]
+            textwrap.wrap(
+                cell, MAX_WIDTH, break_long_words=False, break_on_hyphens=False
+            )
+            or [""]
+            if i < self.n_words
+            else [cell]
             for i, cell in enumerate(row)
         ]
         return list(zip_longest(*cells, fillvalue=""))

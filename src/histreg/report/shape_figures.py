@@ -59,7 +59,7 @@ def shapes(results: Results) -> Figure:
 def _draw(ax: Axes, scores: ShapeScores, tables: Sequence[str]) -> None:
     heights = range(len(tables), 0, -1)
     # Grey ones first, so that they lie below.
-    order = sorted(scores.predictors, key=lambda predictor: predictor in LOOKS)
+    order = sorted(scores.methods, key=lambda predictor: predictor in LOOKS)
     beyond: dict[int, list[str]] = {}
     for predictor in order:
         if predictor == UNIFORM_BINS:

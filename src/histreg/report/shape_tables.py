@@ -41,7 +41,7 @@ def shapes(results: Results) -> list[PrintedTable]:
     scores = ShapeScores.of(results.records)
     if not scores.settings:
         return []
-    compared = COMPARED_METRICS if UNIFORM_BINS in scores.predictors else ()
+    compared = COMPARED_METRICS if UNIFORM_BINS in scores.methods else ()
     return [
         *(_ratios(results.title, scores, metric) for metric in compared),
         *([_promises(results.title, scores)] if compared else []),
@@ -56,7 +56,7 @@ def _ratios(title: str, scores: ShapeScores, metric: str) -> PrintedTable:
             *(scores.ratio(name, predictor, metric) for name in scores.tables),
             *(scores.mean_ratio(names, predictor, metric) for names in MEANS.values()),
         ]
-        for predictor in scores.predictors
+        for predictor in scores.methods
     }
     lowest = [
         min((ratio for ratio in column if not math.isnan(ratio)), default=math.nan)

@@ -71,6 +71,11 @@ class Measurement(Run):
         n_cells = 0 if read is None else read.n_rows * read.n_features
         return S_A_MEASUREMENT + S_A_CELL * n_cells
 
+    @property
+    def time_key(self) -> tuple[object, ...]:
+        """What is measured, then the data set."""
+        return (self.kind, self.what, self.dataset)
+
     @classmethod
     def compute(cls, runs: Sequence[Measurement], context: RunContext) -> list[Outcome]:
         """Compute each measurement."""

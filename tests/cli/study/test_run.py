@@ -6,7 +6,10 @@ import signal
 import pytest
 import torch
 
+from histreg.study.engine.runs import Outcome, Record
 from histreg.study.engine.store import State, Store
+from histreg.study.methods import L2, HLProjected
+from histreg.study.tabular.runs import TabularRun
 from tests.cli.study.running import assert_refused, study
 from tests.study.gated import GatedRun, gated_study, wait_until
 from tests.study.made_up import record_of
@@ -34,6 +37,20 @@ def test_a_dry_run_computes_nothing_and_says_how_long(place):
     assert "min with 2 processes" in printed
     assert "not here, to be downloaded if possible: pole" in printed
     assert list(place.iterdir()) == []
+
+
+def test_a_dry_run_goes_by_stored_times(place):
+    command = ["run", "overall", "--datasets", "ct", "--methods", "l2", "--dry-run"]
+    rough = TabularRun.of("ct", L2(), 1).expected_s
+    assert f"{rough / 60:.1f}" in study(*command)
+    # Two seeds of another experiment's method took three times as long.
+    store = Store(place / "histreg-study")
+    for seed in (1, 2):
+        run = TabularRun.of("ct", HLProjected(), seed)
+        store.save(Record(run, Outcome(), {}, 3 * run.expected_s, ""))
+    printed = study(*command)
+    assert f"{3 * rough / 60:.1f}" in printed
+    assert "estimated from the existing records" in printed
 
 
 def test_a_dry_run_of_forecasts_says_how_long_and_which_series_is_not_here(place):

@@ -55,6 +55,13 @@ def test_an_experiment_decides_the_claims_that_read_it(study):
     assert "K39" in names and "K10" not in names
 
 
+def test_the_paper_s_numbers_are_compared_with_all_records(study):
+    complete = {cell.paper.row for cell in study.coverage.cells if cell.is_complete}
+    methods = ("l2", "HL-Gauss", "HL-OneBin")
+    assert complete == {("pole", "", method) for method in methods}
+    assert len(study.coverage.records) == len(study.everything)
+
+
 def test_a_store_without_records_is_refused(tmp_path):
     with pytest.raises(ValueError, match="must have records, got none in"):
         StudyResults.of(Store(tmp_path))

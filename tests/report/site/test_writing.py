@@ -84,6 +84,21 @@ def test_claims_of_ours_come_after_those_of_the_paper(site, pages):
     assert f"{n} claims of the paper" in (site / "index.html").read_text()
 
 
+def test_the_front_page_counts_the_paper_s_numbers_and_leads_to_the_far_ones(site):
+    front = (site / "index.html").read_text()
+    table = front.split('id="coverage"')[1].split("</table>")[0]
+    cells = re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", table)
+    total = cells[-11:]
+    # l2 and HL-Gauss in Tables 7 and 9, HL-Gauss and HL-OneBin in 2 and 8, of five
+    # seeds; and HL-Gauss on CT Position in Tables 1, 2, 3 and 8, of one.
+    n_complete = 3 * 4 + 2 * 4 + 2 * 1 + 2 * 4
+    assert total[:5] == ["all", "412", str(n_complete), "13", str(412 - 30 - 13)]
+    assert 'href="inconsistencies.html#differences"' in front
+    page = (site / "inconsistencies.html").read_text().split('id="differences"')[1]
+    assert ">Pole, l2</th>" in page
+    assert "of 412 cells" in page
+
+
 def test_pages_say_their_language_title_and_one_heading(pages):
     titles = set()
     for page, found in pages.items():

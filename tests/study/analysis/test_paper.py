@@ -2,6 +2,7 @@
 
 import csv
 import math
+from collections import Counter
 from importlib.resources import files
 
 import pytest
@@ -10,19 +11,22 @@ from scipy import stats
 from histreg.study.analysis.estimates import Estimate
 from histreg.study.analysis.paper import (
     FORECAST_TABLES,
-    TABLES,
+    NUMBERS,
     UNMATCHED,
     matched_row,
+    paper_cells,
     published,
     published_data,
     published_forecast,
     published_log_ratios,
     published_name,
+    row_of,
     rows_of,
 )
 from histreg.study.analysis.statistics import METRICS
 from histreg.study.catalogue import DATA, OVERALL
 from histreg.study.datasets import DATASETS, GAMES, SERIES, dataset
+from histreg.study.measurements import Measurement
 from histreg.study.methods import (
     L1,
     L2,
@@ -35,8 +39,11 @@ from histreg.study.methods import (
     L2SoftmaxMean,
     L2SoftmaxPerBin,
 )
-from histreg.study.series.runs import ARCHITECTURES
+from histreg.study.series.runs import ARCHITECTURES, ForecastRun
 from histreg.study.tabular.runs import TabularRun
+
+TABLES = ("overall", "discretisation_appendix", "representation")
+"""The whole tables of the common protocol."""
 
 # Of the paper's Tables 1, 7, 8 and 9 (main.tex of arXiv 2402.13425).
 PRINTED = [
@@ -94,6 +101,54 @@ def test_what_two_tables_have_is_the_same_in_both():
 def test_the_default_of_table_9_is_what_table_7_has(name, metric, method):
     default = published(name, f"{method} [Default]", metric)
     assert default == published(name, method, metric)
+
+
+def test_table_2_has_the_test_mae_of_table_8():
+    by_table = {2: {}, 8: {}}
+    for cell in paper_cells():
+        if cell.table in by_table and cell.metric == "test MAE":
+            by_table[cell.table][cell.row] = cell.estimate
+    assert len(by_table[2]) == 12
+    assert by_table[2] == by_table[8]
+
+
+def test_every_line_of_the_file_is_one_cell():
+    # Ten methods on CT Position in four metrics; three losses in test MAE on four data
+    # sets; two losses with four bodies; two losses with four models on four series.
+    n_cells = {1: 40, 2: 12, 3: 32, 4: 32, 6: 32, 7: 120, 8: 48, 9: 96}
+    cells = paper_cells()
+    assert Counter(cell.table for cell in cells) == n_cells
+    assert len(cells) == len(rows()) == 412
+    places = {(cell.table, *cell.row, cell.metric) for cell in cells}
+    assert len(places) == 412
+    assert {number for pair in NUMBERS.values() for number in pair} == n_cells.keys()
+
+
+def test_tables_of_ct_position_are_apart_from_those_of_the_others():
+    of_ct = {cell.table for cell in paper_cells() if cell.dataset == "ct"}
+    others = {cell.table for cell in paper_cells() if cell.dataset != "ct"}
+    assert (of_ct - others, others - of_ct) == ({1, 3}, {4, 6, 7, 9})
+
+
+@pytest.mark.parametrize(
+    ("run", "row"),
+    [
+        (TabularRun.of("ct", MDN(8), 3), ("ct", "", "MDN")),
+        (TabularRun.of("ct", L2(), 3, part="validation"), None),
+        (TabularRun.of("ct", L2(), 3, epochs=10), None),
+        (
+            TabularRun.of("pole", L2(), 3, has_frozen_body=True),
+            ("pole", "", "l2 [Random]"),
+        ),
+        (ForecastRun("ETTh1", "GRU", HLGauss(), 3), ("ETTh1", "GRU", "HL-Gauss")),
+        (ForecastRun("ETTh1", "GRU", L2(), 3, subtracts_last=True), None),
+        (ForecastRun("ETTh1", "GRU", L2(), 3, epochs=1), None),
+        (Measurement("naive", "ETTh1"), None),
+    ],
+    ids=lambda part: getattr(part, "label", None),
+)
+def test_a_run_is_a_seed_of_a_row_of_the_paper(run, row):
+    assert row_of(run) == row
 
 
 def test_errors_of_these_tables_are_standard_errors():

@@ -44,7 +44,7 @@ def test_heavy_tails_come_first_and_predictors_in_the_order_they_are_known():
         shape_records("pareto", UNIFORM_BINS, [1.0]),
     )
     assert scores.tables == ["pareto", "bike", "diabetes"]
-    assert scores.predictors == [UNIFORM_BINS, AUTO, "NGBoost"]
+    assert scores.methods == [UNIFORM_BINS, AUTO, "NGBoost"]
     assert [each.label for each in scores.of_table("bike")] == [AUTO]
 
 

@@ -19,6 +19,7 @@ CHECKOUT = "file:///home/somebody/histreg"
 def test_the_environment_names_versions_and_commit_and_is_json():
     told = environment()
     assert told["torch"] == version("torch")
+    assert told["scikit-learn"] == version("scikit-learn")
     assert told["commit"] is None or re.match(r"[0-9a-f]{12}(-dirty)?$", told["commit"])
     assert json.loads(json.dumps(told)) == told
 

@@ -13,8 +13,7 @@ import torch
 from histreg.study.engine import runner
 from histreg.study.engine import store as store_module
 from histreg.study.engine.executors import InProcess, Processes
-from histreg.study.engine.runner import measured_pace, plan
-from histreg.study.engine.runs import Outcome, Record
+from histreg.study.engine.runner import plan
 from histreg.study.engine.store import DamageWarning, State, Store
 from histreg.study.methods import L2, MDN, HLGauss, LinearRegression
 from histreg.study.tabular.runs import TabularRun
@@ -417,16 +416,6 @@ def test_the_situation_tells_what_runs_and_how_far_it_is(store, tmp_path):
     assert told[-1].done_s == told[-1].total_s == 2.0
     assert told[-1].running == ()
     assert any(0 < now.done_s < 2 for now in told)
-
-
-def test_the_pace_is_the_time_taken_over_that_expected():
-    run = replace(SMALL, epochs=100_000)
-    assert run.expected_s > 1
-    record = Record(run, Outcome({"test MAE": 1.0}), {}, 3 * run.expected_s, "")
-    assert measured_pace([record, record]) == pytest.approx(3)
-    assert measured_pace([]) == 1
-    short = Record(SMALL, Outcome(), {}, 1e6, "")
-    assert measured_pace([short]) == 1
 
 
 def test_records_are_json_that_other_tools_can_read(store):

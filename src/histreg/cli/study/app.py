@@ -7,6 +7,7 @@ import typer
 from histreg.cli.study import (
     claims,
     collect,
+    coverage,
     figure,
     list,
     report,
@@ -28,5 +29,6 @@ app.command(epilog=collect.EXAMPLE)(collect.collect)
 app.command(epilog=verify.EXAMPLE)(verify.verify)
 app.command(epilog=table.EXAMPLE)(table.table)
 app.command(epilog=claims.EXAMPLE)(claims.claims)
+app.command(epilog=coverage.EXAMPLE)(coverage.coverage)
 app.command(epilog=figure.EXAMPLE)(figure.figure)
 app.command(epilog=report.EXAMPLE)(report.report)

@@ -58,7 +58,7 @@ def claims(
         from histreg.report.claim_tables import findings_of, scoreboards
         from histreg.study.catalogue import DATA, experiment, selected
         from histreg.study.claims import CLAIMS, Evidence
-        from histreg.study.datasets import GAMES, SERIES, TABLES
+        from histreg.study.datasets import FRAMES, GAMES, SERIES, TABLES
         from histreg.study.engine.runs import Run
         from histreg.study.engine.store import Store
 
@@ -69,7 +69,7 @@ def claims(
         check_choice("claim", name, CLAIMS)
     chosen = split_option(datasets, "--datasets")
     for name in chosen:
-        check_choice("--datasets", name, {**TABLES, **SERIES, **GAMES})
+        check_choice("--datasets", name, {**TABLES, **FRAMES, **SERIES, **GAMES})
     judged = [CLAIMS[name] for name in names or CLAIMS]
     experiments = dict.fromkeys(name for claim in judged for name in claim.experiments)
     runs: dict[Run, None] = {}

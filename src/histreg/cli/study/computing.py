@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from histreg.study.engine.runner import Stack, Summary
     from histreg.study.engine.runs import Run
     from histreg.study.engine.store import Store
+    from histreg.study.engine.times import Times
 
 Jobs = Annotated[
     int | None, typer.Option(help="Number of processes; by default one per core.")
@@ -37,6 +38,23 @@ def check_data_dir(data_dir: Path | None) -> None:
     """Raise if the folder of data sets is given and does not exist."""
     if data_dir is not None and not data_dir.is_dir():
         raise InputError(f"--data-dir must be a folder, got {data_dir}")
+
+
+def stored_times(store: Store, runs: Iterable[Run]) -> Times:
+    """Return estimates of times from the records of all experiments in a store.
+
+    Parameters
+    ----------
+    store : Store
+    runs : iterable of Run
+        Further runs whose records may be in the store, such as those with another
+        number of epochs than the experiment's.
+    """
+    from histreg.study.catalogue import EXPERIMENTS
+    from histreg.study.engine.times import Times
+
+    known = [run for experiment in EXPERIMENTS.values() for run in experiment.runs]
+    return Times(store.records(dict.fromkeys([*known, *runs])))
 
 
 def compute(

@@ -12,7 +12,7 @@ from histreg.cli.study.user_modules import import_user_modules
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from histreg.study.datasets import TableSource
+    from histreg.study.datasets import FrameSource, TableSource
 
 
 @exit_on_user_error
@@ -24,7 +24,7 @@ def list_(data_dir: DataDir = None, modules: Imports = None) -> None:
         from rich.table import Table
 
         from histreg.study.catalogue import EXPERIMENTS
-        from histreg.study.datasets import SERIES, TABLES
+        from histreg.study.datasets import FRAMES, SERIES, TABLES
 
     import_user_modules(modules)
     console = Console()
@@ -34,7 +34,11 @@ def list_(data_dir: DataDir = None, modules: Imports = None) -> None:
         table.add_row(experiment.name, experiment.question, experiment.place, n_runs)
     console.print(table)
     table = Table("name", "title", "rows", "features", "here", title="Data sets")
-    sources: list[TableSource] = [*TABLES.values(), *SERIES.values()]
+    sources: list[TableSource | FrameSource] = [
+        *TABLES.values(),
+        *FRAMES.values(),
+        *SERIES.values(),
+    ]
     for data in sources:
         is_here = data.is_embedded or data.find(data_dir) is not None
         table.add_row(

@@ -18,6 +18,7 @@ from histreg.cli.study.computing import (
     check_data_dir,
     compute,
     number_of_jobs,
+    stored_times,
 )
 from histreg.cli.study.options import (
     DEFAULT_STORE,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from histreg.study.engine.runner import Stack, Summary
-    from histreg.study.engine.runs import Record
+    from histreg.study.engine.times import Times
 
 EXAMPLE = "Example: histreg study run overall projected --datasets pole,bike --jobs 2"
 STOPPED = "stopped; run the same command again to resume"
@@ -89,7 +90,7 @@ def run(
     line += f", {n_stopped} resume from checkpoints" if n_stopped else ""
     console.print(line)
     if dry_run:
-        _print_plan(console, stacks, records.records(runs), n_jobs)
+        _print_plan(console, stacks, stored_times(records, runs), n_jobs)
         _print_absent_data(console, stacks, data_dir)
         return
     if not stacks:
@@ -114,7 +115,7 @@ def run(
 
 
 def _print_plan(
-    console: Console, stacks: list[Stack], known: list[Record], n_jobs: int
+    console: Console, stacks: list[Stack], times: Times, n_jobs: int
 ) -> None:
     """Print the stacks of a dry run, and how long they are expected to take."""
     from rich.markup import escape
@@ -123,15 +124,14 @@ def _print_plan(
     from histreg.study.engine import runner
 
     table = Table("runs", "stack", "minutes of a core")
-    pace = runner.measured_pace(known)
     for stack in stacks:
-        minutes = pace * runner.expected_s(stack) / 60
+        minutes = times.of_stack(stack) / 60
         table.add_row(
             str(len(stack)), escape(runner.stack_label(stack)), f"{minutes:.1f}"
         )
     console.print(table)
-    total = pace * sum(map(runner.expected_s, stacks)) / n_jobs
-    basis = "the existing records" if known else "times on two cores"
+    total = times.of_stacks(stacks) / n_jobs
+    basis = "the existing records" if times.n_records else "times on two cores"
     n_runs = counted(sum(map(len, stacks)), "run")
     workers = counted(n_jobs, "process", "processes")
     console.print(

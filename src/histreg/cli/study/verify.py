@@ -88,8 +88,8 @@ def verify(
         from rich.console import Console
 
         from histreg.cli.study.selection import Selection
-        from histreg.study.engine import runner
         from histreg.study.engine.store import Store
+        from histreg.study.engine.times import Times
         from histreg.study.engine.verification import stacks_of
 
     import_user_modules(modules)
@@ -104,7 +104,7 @@ def verify(
     chosen = random.Random(sample_seed).sample(records, min(sample, len(records)))
     stacks = stacks_of(chosen, known)
     console = Console()
-    expected_s = runner.measured_pace(records) * sum(map(runner.expected_s, stacks))
+    expected_s = Times(records).of_stacks(stacks)
     console.print(
         f"{counted(len(chosen), 'record')} of {len(records):,}, with their stacks "
         f"{counted(sum(map(len, stacks)), 'run')}, about "

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from histreg.errors import InputError
 from histreg.report.claim_tables import findings_of
 from histreg.report.printed_table import PrintedTable
 from histreg.study.catalogue import EXPERIMENTS, Experiment, selected
 from histreg.study.claims import CLAIMS, Claim, Evidence, Judgement, Origin, Verdict
+from histreg.study.coverage import Coverage
 from histreg.study.engine.runs import Record, Run
 from histreg.study.engine.store import Store
 
@@ -103,6 +105,11 @@ class StudyResults:
         """The paper's claims, and those that are ours or reworded."""
         of_paper = [each for each in self.judged if each.is_of_paper]
         return of_paper, [each for each in self.judged if not each.is_of_paper]
+
+    @cached_property
+    def coverage(self) -> Coverage:
+        """The paper's numbers beside ours."""
+        return Coverage.of(self.everything.values())
 
     def decided_by(self, experiment: Experiment) -> list[JudgedClaim]:
         """Return the claims that read the records of an experiment."""

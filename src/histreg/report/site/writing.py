@@ -14,7 +14,9 @@ from markupsafe import Markup, escape
 from matplotlib.figure import Figure
 
 from histreg._files import atomic_folder
+from histreg.report.beside_paper import FAR_APART
 from histreg.report.claim_tables import HOW_COUNTED
+from histreg.report.coverage_tables import cells_beyond, coverage_summary
 from histreg.report.site.downloads import csv_of, jsonl_of
 from histreg.report.site.experiment_pages import ExperimentPage, neighbours
 from histreg.report.site.headline import headline, what_was_run
@@ -119,6 +121,7 @@ class _Site:
             of_paper=of_paper,
             others=others,
             on_subset=self.study.on_subset,
+            coverage=coverage_summary(self.study.coverage),
             run=what_was_run(self.study),
             run_links=links,
         )
@@ -142,7 +145,12 @@ class _Site:
 
     def inconsistencies(self) -> None:
         entries = inconsistencies(self.study.evidence)
-        self.render("inconsistencies.html", "inconsistencies.html", entries=entries)
+        self.render(
+            "inconsistencies.html",
+            "inconsistencies.html",
+            entries=entries,
+            differences=cells_beyond(self.study.coverage, FAR_APART),
+        )
 
     def experiment(self, name: str) -> None:
         page = ExperimentPage.of(EXPERIMENTS[name], self.study)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import functools
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from importlib.resources import files
 from types import MappingProxyType
 
 from histreg.study.analysis.estimates import Estimate, students_factor
-from histreg.study.datasets import DATASETS
+from histreg.study.datasets import DATASETS, SERIES
+from histreg.study.engine.runs import Run
 from histreg.study.methods import (
     L2,
     HLGauss,
@@ -17,11 +19,10 @@ from histreg.study.methods import (
     L2SoftmaxPerBin,
     Method,
 )
+from histreg.study.series.runs import ForecastRun
 from histreg.study.tabular.representations import column_of, with_own_body
 from histreg.study.tabular.runs import TabularRun
 
-TABLES = ("overall", "discretisation_appendix", "representation")
-"""The tables of the common protocol; where two have a number, it is the same."""
 FORECAST_TABLES = ("ett_mse", "ett_mae")
 UNMATCHED = MappingProxyType({"l2+Softmax": (L2SoftmaxPerBin.name, L2SoftmaxMean.name)})
 """Rows of the paper that match none of our methods, with those that might be meant.
@@ -29,6 +30,81 @@ UNMATCHED = MappingProxyType({"l2+Softmax": (L2SoftmaxPerBin.name, L2SoftmaxMean
 The formula of l2+Softmax cannot have the numbers of its row, and the loss that can have
 them has a row of its own, l2+Softmax+Mean, beside which it stands.
 """
+NUMBERS = {
+    "overall": (1, 7),
+    "discretisation_main": (2, 2),
+    "representation": (3, 9),
+    "ett_mse": (4, 4),
+    "ett_mae": (6, 6),
+    "discretisation_appendix": (8, 8),
+}
+"""The numbers of the paper's tables: that with CT Position, that with the others."""
+Row = tuple[str, str, str]
+"""What the paper has in a row: data set, architecture of a forecaster, and method."""
+
+
+@dataclass(frozen=True)
+class PaperCell:
+    """A number in a table of the paper.
+
+    Parameters
+    ----------
+    table : int
+        Number of the table.
+    dataset : str
+        The data set or series, by our name.
+    architecture : str
+        The sequence model of a forecaster; empty in other tables.
+    method : str
+        As the paper has it; in Tables 3 and 9 with the body, such as ``l2 [Default]``.
+    metric : str
+        Such as ``"test MAE"``.
+    estimate : Estimate
+        Over five seeds. An error that is printed as 0.000 is taken as 0.
+    """
+
+    table: int
+    dataset: str
+    architecture: str
+    method: str
+    metric: str
+    estimate: Estimate
+
+    @property
+    def row(self) -> Row:
+        """The row as `row_of` names it, for a body of its own without the body."""
+        return (self.dataset, self.architecture, self.method.removesuffix(" [Default]"))
+
+
+@functools.cache
+def paper_cells() -> tuple[PaperCell, ...]:
+    """Return all 412 numbers of the paper's tables of results, in the order of tables.
+
+    Examples
+    --------
+    >>> len(paper_cells())
+    412
+    >>> paper_cells()[0].row
+    ('ct', '', 'Linear Regression')
+    """
+    names = {source.title: name for name, source in {**DATASETS, **SERIES}.items()}
+    cells = []
+    for row in _rows("paper_results.csv"):
+        of_ct, of_others = NUMBERS[row["table"]]
+        dataset = names[row["dataset"]]
+        is_forecast = row["table"] in FORECAST_TABLES
+        # Those of forecasts are half of a 95 % interval, Student's of five seeds.
+        se = float(row["error"]) / (students_factor(5) if is_forecast else 1)
+        cell = PaperCell(
+            of_ct if dataset == "ct" else of_others,
+            dataset,
+            row["architecture"] if is_forecast else "",
+            row["method"],
+            f"{row['split']} {row['metric']}",
+            Estimate(float(row["mean"]), se, 5),
+        )
+        cells.append(cell)
+    return tuple(sorted(cells, key=lambda cell: cell.table))
 
 
 def _rows(file: str) -> Iterator[dict[str, str]]:
@@ -37,14 +113,11 @@ def _rows(file: str) -> Iterator[dict[str, str]]:
 
 
 @functools.cache
-def _published() -> dict[tuple[str, str, str], Estimate]:
-    estimates: dict[tuple[str, str, str], Estimate] = {}
-    for row in _rows("paper_results.csv"):
-        if row["table"] in TABLES:
-            metric = f"{row['split']} {row['metric']}"
-            place = (row["dataset"], row["method"], metric)
-            estimates[place] = Estimate(float(row["mean"]), float(row["error"]), 5)
-    return estimates
+def _published() -> dict[tuple[str, str, str, str], Estimate]:
+    return {
+        (cell.dataset, cell.architecture, cell.method, cell.metric): cell.estimate
+        for cell in paper_cells()
+    }
 
 
 def published(dataset: str, method: str, metric: str) -> Estimate | None:
@@ -63,8 +136,7 @@ def published(dataset: str, method: str, metric: str) -> Estimate | None:
     >>> published("pole", "HL-Gauss", "test MAE")
     Estimate(mean=0.714, se=0.024, n=5)
     """
-    data = DATASETS.get(dataset)
-    return None if data is None else _published().get((data.title, method, metric))
+    return _published().get((dataset, "", method, metric))
 
 
 @functools.cache
@@ -118,17 +190,20 @@ def published_name(run: TabularRun) -> str | None:
     return f"{row} [{column}]"
 
 
-@functools.cache
-def _published_forecasts() -> dict[tuple[str, str, str, str], Estimate]:
-    estimates: dict[tuple[str, str, str, str], Estimate] = {}
-    for row in _rows("paper_results.csv"):
-        if row["table"] in FORECAST_TABLES:
-            metric = f"{row['split']} {row['metric']}"
-            place = (row["dataset"], row["architecture"], row["method"], metric)
-            # They have the half of a 95 % interval, which is Student's of five seeds.
-            se = float(row["error"]) / students_factor(5)
-            estimates[place] = Estimate(float(row["mean"]), se, 5)
-    return estimates
+def row_of(run: Run) -> Row | None:
+    """Return the row of the paper that a run is a seed of; None if it has none.
+
+    Examples
+    --------
+    >>> row_of(TabularRun.of("pole", HLGauss(), 1))
+    ('pole', '', 'HL-Gauss')
+    """
+    if isinstance(run, TabularRun) and run.part == "test":
+        name = published_name(run)
+        return None if name is None else (run.dataset, "", name)
+    if isinstance(run, ForecastRun) and run.is_of_paper:
+        return (run.dataset, run.architecture, run.method.name)
+    return None
 
 
 def published_forecast(
@@ -141,7 +216,7 @@ def published_forecast(
     >>> published_forecast("ETTh1", "Linear", "l2", "test MSE").mean
     0.07105
     """
-    return _published_forecasts().get((series, architecture, method, metric))
+    return _published().get((series, architecture, method, metric))
 
 
 @functools.cache

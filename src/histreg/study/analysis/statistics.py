@@ -13,10 +13,11 @@ from histreg.study.atari.runs import ValueRun
 from histreg.study.engine.runs import Record
 from histreg.study.series.runs import ForecastRun
 from histreg.study.shapes.runs import ShapeRun
+from histreg.study.tables.runs import TableRun
 from histreg.study.tabular.runs import TabularRun
 
-AnyRun = TabularRun | ForecastRun | ValueRun | ShapeRun
-RunOfSeed = TypeVar("RunOfSeed", TabularRun, ForecastRun, ValueRun, ShapeRun)
+AnyRun = TabularRun | ForecastRun | ValueRun | ShapeRun | TableRun
+RunOfSeed = TypeVar("RunOfSeed", TabularRun, ForecastRun, ValueRun, ShapeRun, TableRun)
 METRICS = ("train MAE", "train RMSE", "test MAE", "test RMSE")
 
 
@@ -77,7 +78,7 @@ class Setting(Generic[RunOfSeed]):
 
     @property
     def method(self) -> Any:
-        """The method; of runs on shapes, the predictor's name."""
+        """The method; of runs on shapes and tables, its name."""
         return self.run.method
 
     @property
@@ -94,12 +95,12 @@ class Setting(Generic[RunOfSeed]):
 
 
 def _changes(run: AnyRun) -> list[str]:
-    return [] if isinstance(run, ShapeRun) else run.changes
+    return [] if isinstance(run, ShapeRun | TableRun) else run.changes
 
 
 def _method_words(run: AnyRun) -> list[str]:
     """Return what distinguishes the methods on a data set."""
-    if isinstance(run, ShapeRun):
+    if isinstance(run, ShapeRun | TableRun):
         return [run.method]
     if isinstance(run, ForecastRun):
         return [run.architecture, run.method.name]
@@ -237,6 +238,7 @@ def _all_settings(records: Sequence[Record]) -> list[Setting[Any]]:
         *settings_over_seeds(records, ForecastRun),
         *settings_over_seeds(records, ValueRun),
         *settings_over_seeds(records, ShapeRun),
+        *settings_over_seeds(records, TableRun),
     ]
 
 

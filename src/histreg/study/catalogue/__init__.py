@@ -14,6 +14,7 @@ from histreg.study.catalogue import (
     robustness,
     shapes,
     synthetic,
+    tables,
     target,
     theory,
     values,
@@ -43,6 +44,7 @@ FAMILIES = (
     forecasts,
     values,
     shapes,
+    tables,
     theory,
 )
 """In the order of the paper."""

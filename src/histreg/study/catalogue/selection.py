@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from histreg._checks import check_choice, check_count
-from histreg.study.datasets import GAMES, SERIES, TABLES
+from histreg.study.datasets import FRAMES, GAMES, SERIES, TABLES
 from histreg.study.engine.runs import Run
 from histreg.study.methods import METHODS
 from histreg.study.series.runs import ARCHITECTURES
 from histreg.study.shapes.predictors import PREDICTORS
+from histreg.study.tables.peers import PEERS
 
 
 def selected(
@@ -37,9 +38,9 @@ def selected(
         Number of epochs instead of the protocol's, for networks trained in epochs.
     """
     for name in datasets:
-        check_choice("--datasets", name, {**TABLES, **SERIES, **GAMES})
+        check_choice("--datasets", name, {**TABLES, **FRAMES, **SERIES, **GAMES})
     for name in methods:
-        check_choice("--methods", name, {**METHODS, **PREDICTORS})
+        check_choice("--methods", name, {**METHODS, **PREDICTORS, **PEERS})
     for name in models:
         check_choice("--models", name, ARCHITECTURES)
     if epochs is not None:
@@ -75,5 +76,5 @@ def _on(dataset: str, runs: Sequence[Run]) -> list[Run]:
 
 
 def _are_alike(a: object, b: str) -> bool:
-    """Return whether both are tables, both series or both games."""
-    return any(a in kind and b in kind for kind in (TABLES, SERIES, GAMES))
+    """Return whether both are tables of numbers, frames, series or games."""
+    return any(a in kind and b in kind for kind in (TABLES, FRAMES, SERIES, GAMES))

@@ -5,7 +5,9 @@ from histreg.study.datasets import bike, ct, diabetes, pole, song
 from histreg.study.datasets.atari import ATARI, Actions, Game
 from histreg.study.datasets.california import CALIFORNIA
 from histreg.study.datasets.dataset import DataSet
+from histreg.study.datasets.development import DEVELOPMENT
 from histreg.study.datasets.ett import ETT
+from histreg.study.datasets.frames import FrameSource, FrameTable
 from histreg.study.datasets.made import MADE
 from histreg.study.datasets.packaged import DIAMONDS, FLIGHTS
 from histreg.study.datasets.series import Series
@@ -13,17 +15,21 @@ from histreg.study.datasets.source import Source, Table, TableSource
 
 __all__ = [
     "DATASETS",
+    "FRAMES",
     "GAMES",
     "SERIES",
     "TABLES",
     "Actions",
     "DataSet",
+    "FrameSource",
+    "FrameTable",
     "Game",
     "Series",
     "Source",
     "Table",
     "TableSource",
     "dataset",
+    "frame",
     "game",
     "series",
     "source",
@@ -47,6 +53,8 @@ TABLES: dict[str, TableSource] = {
     **{data.name: data for data in (*MADE, CALIFORNIA, FLIGHTS, DIAMONDS)},
 }
 """All tables, including those for which the paper has no protocol."""
+FRAMES: dict[str, FrameSource] = {data.name: data for data in DEVELOPMENT}
+"""Tables with labels, gaps and times."""
 SERIES: dict[str, Series] = {data.name: data for data in ETT}
 GAMES: dict[str, Game] = {data.name: data for data in ATARI}
 
@@ -71,6 +79,16 @@ def table(name: str) -> TableSource:
     return TABLES[name]
 
 
+def frame(name: str) -> FrameSource:
+    """Return the table with labels, gaps and times of this name.
+
+    >>> frame("chicago").times
+    ('date',)
+    """
+    check_choice("table", name, FRAMES)
+    return FRAMES[name]
+
+
 def series(name: str) -> Series:
     """Return the series of this name.
 
@@ -93,6 +111,6 @@ def game(name: str) -> Game:
 
 def source(name: str) -> Source:
     """Return the table, series or game of this name."""
-    known: dict[str, Source] = {**TABLES, **SERIES, **GAMES}
+    known: dict[str, Source] = {**TABLES, **FRAMES, **SERIES, **GAMES}
     check_choice("data set", name, known)
     return known[name]

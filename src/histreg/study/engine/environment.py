@@ -13,6 +13,12 @@ from typing import Any
 
 import histreg
 
+OF_EXTRAS = (
+    "ale-py",  # the emulator of the Atari games
+    *("catboost", "lightgbm", "xgboost", "ngboost", "quantile-forest", "pytabkit"),
+)
+"""Packages of others that some runs are computed by, if they are installed."""
+
 
 @functools.cache
 def environment() -> dict[str, Any]:
@@ -21,13 +27,15 @@ def environment() -> dict[str, Any]:
         "histreg": version("histreg"),
         "torch": version("torch"),
         "numpy": version("numpy"),
+        "scikit-learn": version("scikit-learn"),
         "python": platform.python_version(),
         "system": platform.system(),
         "machine": platform.machine(),
         "commit": _commit(),
     }
-    with suppress(PackageNotFoundError):  # part of an extra
-        facts["ale-py"] = version("ale-py")  # the emulator of the Atari games
+    for package in OF_EXTRAS:
+        with suppress(PackageNotFoundError):
+            facts[package] = version(package)
     return facts
 
 

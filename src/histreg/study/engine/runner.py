@@ -7,12 +7,13 @@ import math
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import groupby, pairwise
 from pathlib import Path
+from types import MappingProxyType
 
 from histreg.errors import InputError
 from histreg.study.engine.checkpoints import CheckpointError
@@ -80,12 +81,27 @@ def plan(runs: Iterable[Run], store: Store) -> list[Stack]:
     """
     missing = [run for run in runs if not store.has(run)]
     epochs = {run: store.epoch(run) for run in missing}
+    stacks = stacked(missing, epochs)
+    return sorted(stacks, key=lambda s: (epochs[s[0]] == 0, -expected_s(s)))
+
+
+def stacked(
+    runs: Iterable[Run], epochs: Mapping[Run, int] = MappingProxyType({})
+) -> list[Stack]:
+    """Return runs as stacks of those that are computed together.
+
+    Parameters
+    ----------
+    runs : iterable of Run
+    epochs : mapping of Run to int
+        The epochs that are done, of runs that were stopped in training.
+    """
 
     def group(run: Run) -> tuple[str, int]:
-        return repr(run.stack_key), epochs[run]
+        return repr(run.stack_key), epochs.get(run, 0)
 
     stacks: list[Stack] = []
-    ordered = sorted(missing, key=lambda run: (group(run), run.label))
+    ordered = sorted(runs, key=lambda run: (group(run), run.label))
     for _, same in groupby(ordered, key=group):
         together = list(same)
         n_stacks = -(-len(together) // together[0].largest_stack)
@@ -93,26 +109,12 @@ def plan(runs: Iterable[Run], store: Store) -> list[Stack]:
         # together: methods with similar names share losses, which are computed at once.
         cuts = [len(together) * i // n_stacks for i in range(n_stacks + 1)]
         stacks += [tuple(together[a:b]) for a, b in pairwise(cuts)]
-    return sorted(stacks, key=lambda s: (epochs[s[0]] == 0, -expected_s(s)))
+    return stacks
 
 
 def expected_s(stack: Stack) -> float:
     """Return a rough estimate of the time of a stack, in seconds of one core."""
     return sum(run.expected_s for run in stack)
-
-
-def measured_pace(records: Iterable[Record]) -> float:
-    """Return the ratio of measured to expected times; 1 if no time is known.
-
-    Runs of less than a second are too noisy, and are left out.
-    """
-    times = [
-        (record.elapsed_s, record.run.expected_s)
-        for record in records
-        if record.outcome.diverged_at is None and record.run.expected_s >= 1
-    ]
-    expected = sum(e for _, e in times)
-    return sum(took for took, _ in times) / expected if expected else 1.0
 
 
 class _StackContext:

@@ -111,6 +111,14 @@ class Run(ABC):
     def expected_s(self) -> float:
         """A rough estimate of its time, in seconds of one core."""
 
+    @property
+    def time_key(self) -> tuple[object, ...]:
+        """What its time depends on, beginning with what makes runs comparable at all.
+
+        See `histreg.study.engine.times`.
+        """
+        return (self.kind, *self.folder)
+
     @classmethod
     @abstractmethod
     def compute(cls, runs: Sequence[Any], context: RunContext) -> list[Outcome]:

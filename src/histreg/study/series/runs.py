@@ -150,6 +150,12 @@ class ForecastRun(NetworkRun):
             window_s += S_OF_HISTOGRAMS
         return 0.7 * self.epochs * n_windows * window_s
 
+    @property
+    def time_key(self) -> tuple[object, ...]:
+        """The architecture, the method, the series and the head."""
+        method = self.method.name
+        return (self.kind, self.architecture, method, self.dataset, self.head)
+
     def outcome(self, context: RunContext, checkpoint: Checkpoint | None) -> Outcome:
         """Train and evaluate the forecaster."""
         from histreg.study.series.execution import outcome_of

@@ -53,12 +53,13 @@ class Prediction:
     @classmethod
     def of_model(cls, model: HistogramRegressor, X: Floats) -> Prediction:
         """Return the predictions of a fitted `HistogramRegressor`."""
-        distribution = model.predict_dist(X)
+        predicted = model.predict_all(X)
+        distribution = predicted.distribution
         assert isinstance(distribution, Histogram)  # one target has one
         return cls(
-            model.predict(X),
-            model.predict(X, "median"),
-            {coverage: model.predict_interval(X, coverage) for coverage in COVERAGES},
+            predicted.mean,
+            predicted.median,
+            {coverage: predicted.interval(coverage) for coverage in COVERAGES},
             lambda y: distribution.crps(torch.tensor(y)).mean().item(),
             distribution.quantiles(LEVELS.tolist()).T.numpy(),
         )
@@ -80,13 +81,17 @@ class Prediction:
 
     @classmethod
     def of_residuals(cls, point: Floats, residuals: Floats) -> Prediction:
-        """Return the distribution of residuals around each point."""
+        """Return the distribution of residuals around each point.
+
+        The mean is the point itself, without the mean of the residuals.
+        """
         ordered = np.sort(residuals)
         return cls(
             point,
-            None,
+            point + np.median(ordered),
             _intervals(lambda level: point + np.quantile(ordered, level)),
             lambda y: residual_crps(y - point, ordered),
+            point[:, None] + np.quantile(ordered, LEVELS),
         )
 
     @classmethod

@@ -96,7 +96,7 @@ def catboost(X: Floats, y: Floats, seed: int) -> Callable[[Floats], Prediction]:
 
     levels = ",".join(f"{level:g}" for level in LEVELS)
     model = (
-        _installed("catboost")
+        installed("catboost")
         .CatBoostRegressor(
             loss_function=f"MultiQuantile:alpha={levels}",
             random_seed=seed,
@@ -114,7 +114,7 @@ def ngboost(X: Floats, y: Floats, seed: int) -> Callable[[Floats], Prediction]:
     from histreg.study.shapes.predictions import Prediction
 
     model = (
-        _installed("ngboost").NGBRegressor(random_state=seed, verbose=False).fit(X, y)
+        installed("ngboost").NGBRegressor(random_state=seed, verbose=False).fit(X, y)
     )
 
     def predict(X_test: Floats) -> Prediction:
@@ -143,8 +143,8 @@ PREDICTORS: dict[str, Predictor] = {
 }
 
 
-def _installed(package: str) -> Any:
-    """Return a third-party package, or raise an error that says how to install it."""
+def installed(package: str) -> Any:
+    """Return a package, or raise an error that says how to install it."""
     try:
         return import_module(package)
     except ImportError as error:

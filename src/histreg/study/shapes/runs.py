@@ -69,6 +69,11 @@ class ShapeRun(Run):
         of_rows = (data.n_rows + 1_000) / 11_000
         return with_10_000 * of_rows * (1 + data.n_features / 100)
 
+    @property
+    def time_key(self) -> tuple[object, ...]:
+        """The predictor, then the table."""
+        return (self.kind, self.method, self.dataset)
+
     @classmethod
     def compute(cls, runs: Sequence[ShapeRun], context: RunContext) -> list[Outcome]:
         """Fit and score each predictor."""

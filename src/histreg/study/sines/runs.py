@@ -92,6 +92,11 @@ class SineRun(Run):
         iteration_s = 5e-4 + 4.5e-8 * n_weights + 1e-5 * self.method.n_outputs
         return self.iterations * iteration_s
 
+    @property
+    def time_key(self) -> tuple[object, ...]:
+        """The widths, the method and its range."""
+        return (self.kind, self.hidden, self.method.name, self.value_range)
+
     @classmethod
     def compute(cls, runs: Sequence[SineRun], context: RunContext) -> list[Outcome]:
         """Train the seeds of one setting together."""

@@ -215,6 +215,14 @@ class TabularRun(Run):
         return self.epochs * epoch_s
 
     @property
+    def time_key(self) -> tuple[object, ...]:
+        """The network, the data set, what is trained and measured, and the method."""
+        sizes = (dataset(self.dataset).n_features, *self.hidden)
+        is_network = isinstance(self.method, NetworkMethod)
+        how = (self.probes, self.donor is not None, self.has_frozen_body)
+        return (self.kind, is_network, sizes, self.dataset, how, self.method.name)
+
+    @property
     def training(self) -> Training:
         """The training settings of its network."""
         return Training(

@@ -1,0 +1,1 @@
+"""The development tables: our regressor and its peers, with labels and gaps."""
