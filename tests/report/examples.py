@@ -320,6 +320,7 @@ RECORDS = {
     "representation": REPRESENTATION,
     "auxiliary": AUXILIARY,
     "training": TRAINING,
+    "training-head-start": TRAINING,
     "snapshots": SNAPSHOTS,
     "annealing": ANNEALING,
     "corruption": CORRUPTION,

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from histreg.report.beside_paper import UNMATCHED, apart_of, in_paper, shown
+from histreg.report.beside_paper import apart_of, in_paper, shown
 from histreg.report.printed_table import PrintedTable
 from histreg.report.site.page_tables import distance
 from histreg.report.site.study_results import StudyResults
-from histreg.study.analysis.paper import published
+from histreg.study.analysis.paper import UNMATCHED, published, rows_of
 from histreg.study.analysis.statistics import (
     TableSetting,
     best_settings,
     settings_of,
 )
-from histreg.study.catalogue import DATA, EXPERIMENTS, OVERALL
+from histreg.study.catalogue import DATA, EXPERIMENTS
 from histreg.study.datasets import GAMES, SERIES, source
 from histreg.study.engine.runs import Record, Run
 
@@ -72,12 +72,10 @@ def headline(records: Sequence[Record]) -> Headline:
     ]
     by_place = {(setting.method.name, setting.dataset): setting for setting in best}
     lowest = {name: _lowest(best, name) for name in DATA}
-    rows: list[tuple[str, list[HeadlineCell]]] = []
-    for name in dict.fromkeys(method.name for method in OVERALL):
-        if any(published(of, name, MAIN) for of in DATA):
-            rows.append((name, [_cell(name, of, by_place, lowest[of]) for of in DATA]))
-        elif name.startswith(UNMATCHED):
-            rows.append((UNMATCHED, [_unmatched(of) for of in DATA]))
+    rows = [
+        (row, [_cell(row, of, by_place, lowest[of]) for of in DATA])
+        for row in rows_of("overall")
+    ]
     counts = [cell.seeds for _, cells in rows for cell in cells]
     titles = [source(name).title for name in DATA]
     return Headline(titles, rows, max(counts, default=0))
@@ -96,6 +94,8 @@ def _cell(
 ) -> HeadlineCell:
     paper = published(of, name, MAIN)
     shown_paper = "" if paper is None else shown(paper)
+    if name in UNMATCHED:
+        return HeadlineCell("", shown_paper)
     setting = by_place.get((name, of))
     if setting is None or MAIN not in setting.estimates:
         return HeadlineCell(NOT_RUN, shown_paper)
@@ -103,11 +103,6 @@ def _cell(
     in_table = in_paper(setting, MAIN)
     apart = "" if in_table is None else apart_of(ours, in_table)
     return HeadlineCell(shown(ours), shown_paper, apart, ours.n, setting is lowest)
-
-
-def _unmatched(of: str) -> HeadlineCell:
-    paper = published(of, UNMATCHED, MAIN)
-    return HeadlineCell("", "" if paper is None else shown(paper))
 
 
 def what_was_run(study: StudyResults) -> PrintedTable:

@@ -13,18 +13,23 @@ import torch
 from histreg import theory
 from histreg.bins import PRESETS, Bins
 from histreg.study.analysis.comparisons import Comparison
+from histreg.study.analysis.estimates import Estimate
 from histreg.study.analysis.paper import published, published_log_ratios
 from histreg.study.analysis.ratios import geometric_mean
 from histreg.study.analysis.statistics import best_settings, settings_of
+from histreg.study.catalogue import RECOMMENDED
+from histreg.study.catalogue.optimisation import TRAINED
 from histreg.study.claims import Evidence
 from histreg.study.methods import (
     L2,
+    HLGauss,
     HLOneBin,
     L2Noise,
     L2SoftmaxPerBin,
     LinearRegression,
     Method,
 )
+from histreg.study.tabular.curves import early_area
 
 Numbers = Mapping[str, float]
 
@@ -130,8 +135,21 @@ def _padding(_: Evidence) -> Numbers:
     }
 
 
-def _presets(_: Evidence) -> Numbers:
-    return {name: _of_preset(name) for name in ("tabular", "recommended")}
+def _presets(evidence: Evidence) -> Numbers:
+    biases = {name: _of_preset(name) for name in ("tabular", "recommended")}
+    return {**biases, **_change(evidence, "pole"), **_change(evidence, "bike")}
+
+
+def _change(evidence: Evidence, name: str) -> Numbers:
+    """Return what the recommended bins change on a data set, in per cent."""
+    usual, recommended = (
+        evidence.values(name, method) for method in (HLGauss(), RECOMMENDED)
+    )
+    pairs = Comparison.of(recommended, usual)
+    unit = _mae(evidence, name, HLGauss()) / 100
+    low, high = pairs.interval
+    numbers = {"": pairs.mean, "_low": low, "_high": high}
+    return {f"{name}{end}": number / unit for end, number in numbers.items()}
 
 
 def _unit_of_sigma(_: Evidence) -> Numbers:
@@ -210,7 +228,18 @@ def _start(evidence: Evidence) -> Numbers:
         "zero": _mae(evidence, "bike", L2()),
         "random": _mae(evidence, "bike", L2(), has_authors_head=True),
         "paper": _paper("bike", "l2"),
+        **{
+            f"{name}_{start}": _first_epochs(evidence, method, has_authors_head=random)
+            for name, method in (("l2", L2()), ("hl", HLGauss()))
+            for start, random in (("zero", False), ("random", True))
+        },
     }
+
+
+def _first_epochs(evidence: Evidence, method: Method, **how: bool) -> float:
+    """Return the mean train MAE of the first epochs on Pole; NaN if it was not run."""
+    areas = evidence.summaries("pole", method, early_area, **TRAINED, **how)
+    return Estimate.of(areas.values()).mean
 
 
 def _projected(_: Evidence) -> Numbers:
