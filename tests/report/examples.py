@@ -347,5 +347,6 @@ RECORDS = {
     "replays": REPLAYS,
     "values": values(),
     "values-textbook": values(target="textbook"),
+    "values-by-text": values(target="textbook", learning_rate=1e-3),
     "shapes": SHAPES,
 }
