@@ -45,6 +45,14 @@ def test_one_seed_has_no_interval():
     assert "one seed has no interval" in " ".join(table.notes)
 
 
+def test_networks_with_fewer_seeds_are_told_and_none_is_called_the_lowest():
+    fewer = on_network((24, 24), [0.1], [0.1])
+    table = one("architectures", [*ARCHITECTURES, *fewer])
+    assert "2 x 24, 1 seed" in rows(table)
+    assert "over 1 to 2 seeds" in table.notes[0]
+    assert not any("Lowest" in note for note in table.notes)
+
+
 def test_a_network_with_one_loss_alone_has_no_row():
     alone = tabular_records("pole", L2(), [1.0], changes={"hidden": (24, 24)})
     table = one("architectures", [*ARCHITECTURES, *alone])

@@ -44,6 +44,11 @@ class _Network:
         ]
         return ", ".join([layers, *mark, *others, *diverged])
 
+    @property
+    def n_seeds(self) -> int:
+        """Seeds of finite errors that both losses have."""
+        return self.difference(ERRORS[0]).n
+
     def difference(self, metric: str) -> Comparison:
         """Return HL-Gauss minus l2 by seed."""
         return Comparison.of(self.hl.values(metric), self.l2.values(metric))
@@ -77,7 +82,7 @@ def _networks(settings: Sequence[TableSetting]) -> list[_Network]:
         for run, setting in by_run.items()
         if run.method == L2() and (other := replace(run, method=HLGauss())) in by_run
     ]
-    both = [network for network in pairs if network.difference(ERRORS[0]).n]
+    both = [network for network in pairs if network.n_seeds]
     return sorted(both, key=lambda each: (len(each.l2.run.hidden), each.l2.run.hidden))
 
 
@@ -90,18 +95,29 @@ def _table(title: str, networks: Sequence[_Network]) -> PrintedTable:
             for column in (f"l2 {metric}", f"HL-Gauss {metric}", "difference")
         ),
     ]
+    counts = {network.n_seeds for network in networks}
     rows = [
-        (network.label, *(cell for metric in ERRORS for cell in network.cells(metric)))
+        (
+            _with_seeds(network, max(counts)),
+            *(cell for metric in ERRORS for cell in network.cells(metric)),
+        )
         for network in networks
     ]
-    counts = {network.difference(ERRORS[0]).n for network in networks}
     notes = [
         f"Mean ± standard error over {seeds_in_words(counts)}. Network: hidden layers "
         "x their width; the values are ours, the paper names only the chosen ones. "
         "Difference: HL-Gauss minus l2 seed by seed, with its 95 % interval.",
-        *([_order(networks), _lowest(networks)] if networks else []),
+        *([_order(networks)] if networks else []),
+        # A mean over fewer seeds would win, or lose, by luck.
+        *([_lowest(networks)] if len(networks) > 1 == len(counts) else []),
     ]
     return PrintedTable(title, tuple(header), rows, notes)
+
+
+def _with_seeds(network: _Network, most: int) -> str:
+    """Return the label, with the number of seeds if others have more."""
+    n = network.n_seeds
+    return network.label + (f", {seeds_in_words({n})}" if n < most else "")
 
 
 def _order(networks: Sequence[_Network]) -> str:
