@@ -14,6 +14,7 @@ from histreg.study.datasets import TABLES, dataset
 
 ERRORS = ("train MAE", "test MAE")
 PARTS = ("train RMSE", "test RMSE")
+OVER_ALL = "RMSE over all rows"
 
 
 def rmse_over_all_rows(train: float, test: float) -> float:
@@ -45,13 +46,13 @@ def columns(results: Results) -> list[PrintedTable]:
     header = [
         *("data set", "columns"),
         *(column for metric in ERRORS for column in (metric, "paper", "apart")),
-        *("RMSE over all rows", "paper", "difference"),
+        *(OVER_ALL, "paper", "difference"),
     ]
     counts = {setting.estimates[ERRORS[0]].n for setting in settings}
     notes = [
         f"Mean ± standard error over {seeds_in_words(counts)}, each a split.",
         APART_NOTE,
-        "RMSE over all rows: of training and test rows together, which hardly depends "
+        f"{OVER_ALL}: of training and test rows together, which hardly depends "
         "on the split; the paper's is that of its means, whose error is not known.",
     ]
     return [PrintedTable(results.title, tuple(header), rows, notes)] if rows else []
@@ -60,29 +61,48 @@ def columns(results: Results) -> list[PrintedTable]:
 def _error_cells(setting: TableSetting) -> list[str]:
     cells = []
     for metric in ERRORS:
-        ours, paper = setting.estimates[metric], _in_paper(setting, metric)
+        ours, paper = setting.estimates[metric], in_paper(setting, metric)
         cells.append(shown(ours))
         cells += ["", ""] if paper is None else [shown(paper), apart_of(ours, paper)]
     return cells
 
 
 def _rmse_cells(setting: TableSetting) -> list[str]:
-    train, test = (setting.values(metric) for metric in PARTS)
-    ours = Estimate.of(rmse_over_all_rows(train[seed], test[seed]) for seed in train)
+    ours = Estimate.of(rmse_by_split(setting))
     cell = f"{ours.mean:.4f}"
     cell += "" if math.isnan(ours.se) else f" ± {ours.se:.4f}"
-    paper = [_in_paper(setting, metric) for metric in PARTS]
-    means = [estimate.mean for estimate in paper if estimate is not None]
-    if len(means) < len(PARTS):
+    paper = rmse_of_paper(setting)
+    if paper is None:
         return [cell, "", ""]
-    over_all = rmse_over_all_rows(*means)
-    return [cell, f"{over_all:.4f}", f"{ours.mean - over_all:+.4f}"]
+    return [cell, f"{paper:.4f}", f"{ours.mean - paper:+.4f}"]
 
 
-def _in_paper(setting: TableSetting, metric: str) -> Estimate | None:
+def rmse_by_split(setting: TableSetting) -> list[float]:
+    """Return the RMSE over all rows of each split."""
+    train, test = (setting.values(metric) for metric in PARTS)
+    return [rmse_over_all_rows(train[seed], test[seed]) for seed in train]
+
+
+def rmse_of_paper(setting: TableSetting) -> float | None:
+    """Return the RMSE over all rows of the paper's means; None if it has none."""
+    paper = [in_paper(setting, metric) for metric in PARTS]
+    means = [estimate.mean for estimate in paper if estimate is not None]
+    return rmse_over_all_rows(*means) if len(means) == len(PARTS) else None
+
+
+def in_paper(setting: TableSetting, metric: str) -> Estimate | None:
     """Return the paper's number, also for other columns of the same rows."""
-    name = setting.dataset
+    return published(whole_of(setting.dataset), setting.method.name, metric)
+
+
+def whole_of(name: str) -> str:
+    """Return the data set of the paper that has the same rows, or the name itself.
+
+    Examples
+    --------
+    >>> whole_of("ct-385"), whole_of("song-7000")
+    ('ct', 'song-7000')
+    """
     whole = name.split("-")[0]
-    if whole in TABLES and dataset(whole).n_rows == dataset(name).n_rows:
-        name = whole
-    return published(name, setting.method.name, metric)
+    has_same_rows = whole in TABLES and dataset(whole).n_rows == dataset(name).n_rows
+    return whole if has_same_rows else name

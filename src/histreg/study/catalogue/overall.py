@@ -109,7 +109,10 @@ EXPERIMENTS = (
         "the patient's number as one more, which makes the 385 that the paper counts.",
         table=TableSpec("columns"),
         figure=FigureSpec(
-            caption="Test errors of linear regression: ours filled, the paper's open."
+            "columns",
+            "Linear regression on eight splits, a dot each, beside the paper's mean "
+            "and, of the training MAE, its standard error. The RMSE over all rows, "
+            "training and test, hardly depends on the split.",
         ),
     ),
 )
