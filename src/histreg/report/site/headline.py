@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from histreg.report.beside_paper import apart_of, in_paper, shown
 from histreg.report.printed_table import PrintedTable
 from histreg.report.site.page_tables import distance
 from histreg.report.site.study_results import StudyResults
+from histreg.report.value_tables import size_of
 from histreg.study.analysis.paper import UNMATCHED, published, rows_of
 from histreg.study.analysis.statistics import (
     TableSetting,
     best_settings,
     settings_of,
 )
+from histreg.study.atari.runs import ValueRun
 from histreg.study.catalogue import DATA, EXPERIMENTS
 from histreg.study.datasets import GAMES, SERIES, source
 from histreg.study.engine.runs import Record, Run
@@ -118,8 +120,17 @@ def what_was_run(study: StudyResults) -> PrintedTable:
         (EXPERIMENTS[name].title, *(row[i] for i in used))
         for name, row in counts.items()
     ]
-    notes = ["Runs with a record, of all that the experiment has."]
+    notes = [
+        "Runs with a record, of all that the experiment has.",
+        *_sizes(run for each in EXPERIMENTS.values() for run in each.runs),
+    ]
     return PrintedTable("What was run", ("experiment", *titles), rows, notes)
+
+
+def _sizes(runs: Iterable[Run]) -> list[str]:
+    """Return a note on the games, of which the experiments have only a part."""
+    on_games = [run for run in runs if isinstance(run, ValueRun)]
+    return [f"Atari: {size_of(on_games)}."] if on_games else []
 
 
 def _column(run: Run) -> str:
