@@ -10,21 +10,21 @@ INSTALLED := $(VENV)/.installed
 
 .PHONY: demo report docs test test-all fuzz check lint types format bench bench-regressor bench-shapes bench-study bench-survival bench-tables clean
 
-# A small version of the study: the experiments without data, and the overall table on
+# A small version of the study: experiments without data, and the overall table on
 # scikit-learn's diabetes set. Prints tables and writes figures; can be interrupted.
 STUDY := $(BIN)/histreg study
 DEMO := --store build/demo
 demo: $(INSTALLED)
 	mkdir -p build/demo
-	$(STUDY) run bias bound sines-reduced $(DEMO)
+	$(STUDY) run theorems bound sines-reduced $(DEMO)
 	$(STUDY) run overall --datasets diabetes --seeds 1-3 $(DEMO)
-	set -e; for name in bias bound sines-reduced; do \
+	set -e; for name in theorems bound sines-reduced; do \
 	    $(STUDY) table $$name $(DEMO); echo; \
 	    $(STUDY) figure $$name --out build/demo/$$name.png --overwrite $(DEMO); \
 	done
 	$(STUDY) table overall --datasets diabetes --seeds 1-3 $(DEMO)
 	$(STUDY) figure overall --datasets diabetes --seeds 1-3 --out build/demo/overall.png --overwrite $(DEMO)
-	@echo; echo "figures: build/demo/bias.png bound.png sines-reduced.png overall.png"
+	@echo; echo "figures: build/demo/theorems.png bound.png sines-reduced.png overall.png"
 
 # Web pages of the committed records; nothing is trained or downloaded.
 report: $(INSTALLED)

@@ -14,6 +14,7 @@ from histreg.study.methods import (
     L2Moments,
     L2MultiTask,
     L2SoftmaxMean,
+    LinearRegression,
 )
 from histreg.study.theory.biases import bound_example
 from tests.study.made_up import (
@@ -62,6 +63,23 @@ BINS = [
     *tabular_records("pole", HLGauss(), [0.7, 0.9], train_MAE=[0.3, 0.5]),
     *tabular_records("pole", HLOneBin(10, 1.0), [6.0, 6.0], train_MAE=[5.0, 5.0]),
     *tabular_records("pole", HLGauss(0.1, 10, 1.0), [2.0, 4.0]),
+]
+
+
+def on_network(hidden, l2, hl):
+    """Return records of both losses on Pole with other hidden layers."""
+    changes = {"hidden": hidden}
+    return [
+        *tabular_records("pole", L2(), l2, changes=changes),
+        *tabular_records("pole", HLGauss(), hl, changes=changes),
+    ]
+
+
+ARCHITECTURES = [
+    # HL-Gauss is below by 0.3 and 0.5, below by 0.5 and 0.5, above by 1 and 1.
+    *on_network((24, 24, 24), [1.0, 1.2], [0.7, 0.7]),
+    *on_network((72, 72, 72), [0.9, 0.9], [0.4, 0.4]),
+    *on_network((24,), [2.0, 4.0], [3.0, 5.0]),
 ]
 OF_HL, OF_L2 = {"donor": HLGauss()}, {"donor": L2()}
 FROZEN = {"has_frozen_body": True}
@@ -298,6 +316,11 @@ RECORDS = {
     "sines-reduced": [sine_record()],
     "overall": tabular_records("pole", L2(), [1.0, 2.0]),
     "overall-validation": tabular_records("pole", L2(), [1.0, 2.0]),
+    "columns": [
+        *tabular_records("ct", LinearRegression(), [6.0, 6.2]),
+        *tabular_records("ct-385", LinearRegression(), [5.0, 5.2]),
+    ],
+    "architectures": ARCHITECTURES,
     "uniform": SWEEP,
     "head-start": tabular_records("pole", L2(), [1.0, 2.0]),
     "label-bias": [label_bias_record("pole", [0.0, 0.5, 1.0], [0.3, 0.1, 0.01])],
@@ -320,6 +343,7 @@ RECORDS = {
     "representation": REPRESENTATION,
     "auxiliary": AUXILIARY,
     "training": TRAINING,
+    "training-head-start": TRAINING,
     "snapshots": SNAPSHOTS,
     "annealing": ANNEALING,
     "corruption": CORRUPTION,
@@ -329,6 +353,10 @@ RECORDS = {
     "rates": RATES,
     "forecasts": [naive_record("ETTh1"), *forecasts("ETTh1", "Linear")],
     "forecast-readings": READINGS,
+    "forecasts-per-step": [
+        naive_record("ETTh1"),
+        *forecasts("ETTh1", "Linear", head="per-step"),
+    ],
     "forecasts-direct": [
         naive_record("ETTh1"),
         *forecasts("ETTh1", "GRU", **DIRECT),
@@ -340,6 +368,7 @@ RECORDS = {
     "replays": REPLAYS,
     "values": values(),
     "values-textbook": values(target="textbook"),
+    "values-by-text": values(target="textbook", learning_rate=1e-3),
     "shapes": SHAPES,
     "tables": tables(0),
     "tables-last": tables(4),

@@ -53,6 +53,20 @@ def test_the_biases_are_drawn_with_their_fits_on_a_log_scale():
     np.testing.assert_allclose(fit, 0.3 * np.exp([-0.5, -2.0, -4.5]))
 
 
+def test_the_set_up_of_the_text_is_drawn_below_with_the_means_of_the_code():
+    curves = {**BIAS.outcome.curves, "truncation bias": [0.015, 0.004, 0.0003]}
+    by_text = record_of(Measurement("bias-by-text"), BIAS.outcome.metrics, curves)
+    axes = [ax for ax in figure_of("bias", [BIAS, by_text]).axes if ax.get_ylabel()]
+    above, below = [ax for ax in axes if "truncation" in ax.get_ylabel()]
+    assert "authors' code" not in lines_of(above)
+    assert list(lines_of(below)["measured"].get_ydata()) == [0.015, 0.004, 0.0003]
+    assert list(lines_of(below)["authors' code"].get_ydata()) == [
+        *(0.148, 0.0379, 0.00351)
+    ]
+    titles = [ax.get_title() for ax in axes if ax.get_title()]
+    assert titles == ["as in the authors' code", "as in the paper's text"]
+
+
 def test_the_surface_of_biases_has_its_zero_in_the_middle_of_the_colours():
     left = figure_of("bias", [BIAS]).axes[0]
     (mesh,) = left.collections

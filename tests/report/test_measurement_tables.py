@@ -2,6 +2,7 @@
 
 from histreg.study.measurements import Measurement
 from histreg.study.theory.biases import bound_example
+from tests.report.examples import BIAS
 from tests.report.reading import one, rows
 from tests.study.made_up import (
     label_bias_record,
@@ -59,10 +60,37 @@ def test_the_bias_table_says_from_where_a_bias_is_negligible():
         "truncation bias": [1.25e-6, 9.0e-8, 5.0e-9],
     }
     table = one("bias", [record_of(Measurement("bias"), metrics, curves)])
-    assert rows(table) == {
-        "discretisation": ("0.213", "0.2026", "-19.797", "-19.74", "0.905"),
-        "truncation": ("0.290", "", "-0.497", "", "5.5"),
+    code = "authors' code"
+    assert table.rows == [
+        ("discretisation", code, "0.213", "0.2026", "-19.797", "-19.74", "0.905", ""),
+        ("truncation", code, "0.290", "", "-0.497", "", "5.5", ""),
+    ]
+
+
+def test_the_set_up_of_the_text_has_biases_in_both_units():
+    metrics = {
+        f"{name} {part}": 0.2
+        for name in ("discretisation", "truncation")
+        for part in ("factor", "exponent")
     }
+    curves = {
+        "sigma_in_bins": [0.5, 0.8, 0.9],
+        "discretisation bias": [1.5e-3, 6e-7, 1.9e-8],
+        "discretisation bias of range": [1.5e-5, 6e-9, 1.9e-10],
+        "padding_in_sigmas": [5.0, 6.0],
+        "truncation bias": [1.25e-6, 5.0e-9],
+        "truncation bias of range": [1.25e-7, 5.0e-10],
+    }
+    by_text = record_of(Measurement("bias-by-text"), metrics, curves)
+    table = one("bias", [BIAS, by_text])
+    assert [row[:2] for row in table.rows] == [
+        ("discretisation", "authors' code"),
+        ("discretisation", "paper's text"),
+        ("truncation", "authors' code"),
+        ("truncation", "paper's text"),
+    ]
+    assert table.rows[1][-2:] == ("0.9", "0.8")
+    assert table.rows[3][-2:] == ("6", "6")
 
 
 def test_the_bound_table_has_the_example_at_ten_epsilons():

@@ -16,8 +16,8 @@ FILE = """
 from histreg.study.catalogue import (
     EXPERIMENTS, Experiment, FigureSpec, Pairing, Sweep, TableSpec, tabular
 )
-from histreg.study.claims import CLAIMS, Claim
-from histreg.study.claims.conditions import Condition, lower_each
+from histreg.study.claims import CLAIMS, Claim, Scope
+from histreg.study.claims.conditions import Condition, lower_each, on_tables
 from histreg.study.methods import L2, HLGauss
 
 SIGMAS = (1.0, 3.0, 9.0)
@@ -50,7 +50,11 @@ CLAIMS["W1"] = Claim(
     "A sigma of nine bins is too wide.",
     "The test MAE at a sigma of 1 below that at 9.",
     ("wide",),
-    lower_each([(Condition.of(HLGauss()), Condition.of(HLGauss(9.0)))]),
+    lower_each(
+        [(Condition.of(HLGauss()), Condition.of(HLGauss(9.0)))],
+        where=on_tables("pole"),
+    ),
+    Scope("data set", "data sets", ("pole",)),
 )
 """
 
@@ -103,7 +107,7 @@ def test_it_has_a_figure_of_its_sweep(study, tmp_path):
 
 def test_its_claim_is_judged(study):
     claims = study("claims", "W1", "--format", "markdown")
-    assert "**W1, confirmed on pole (1 of 4): A sigma of nine bins" in claims
+    assert "**W1, confirmed. On: pole (1 of 1 data set). A sigma of nine" in claims
 
 
 def test_it_has_a_page_with_all_of_it(study, tmp_path):

@@ -79,12 +79,41 @@ def test_the_papers_games_are_beside_ours_all_and_the_same():
     assert any("these 14 have a mean log ratio +1.2 standard" in n for n in over.notes)
 
 
+def test_how_many_games_and_frames_there_are_is_told_in_both_tables():
+    for table in both(RECORDS["values"]):
+        (size,) = [note for note in table.notes if note.startswith("Size: ")]
+        assert size == (
+            "Size: 3 of the paper's 55 games, the first 250,000 frames of each, where "
+            "the paper has 10,000,000 or more."
+        )
+    _, over = both(RECORDS["values"])
+    of_paper = "10,000,000 or more"
+    assert rows(over)["frames of each game"] == (*["250,000"] * 2, of_paper, of_paper)
+
+
+def test_the_text_and_the_size_of_the_paper_have_its_numbers_beside_them():
+    games, _ = both(RECORDS["values-by-text"], "values-by-text")
+    assert "paper" in games.header
+    longer = values({"Pong": ([0.2], [0.1])}, n_frames=10_000_000)
+    games, over = both(longer)
+    assert rows(games)["Pong, frames 10,000,000"][3] == "-1.048"
+    assert rows(over)["frames of each game"][0] == "10,000,000"
+
+
+def test_few_frames_and_many_are_rows_of_their_own():
+    pong = {"Pong": ([0.2], [0.1])}
+    games, over = both([*values(pong), *values(pong, n_frames=10_000_000)])
+    assert list(rows(games)) == ["Pong", "Pong, frames 10,000,000"]
+    assert "the first 250,000 or 10,000,000 frames" in " ".join(over.notes)
+
+
 def test_the_other_target_has_nothing_of_the_paper_beside_it():
     games, over = both(RECORDS["values-textbook"], "values-textbook")
     assert "paper" not in games.header
     assert rows(games)["Breakout, textbook target"][:2] == ("0.03000", "0.01500")
     assert over.header[1:] == ("test MAE", "test RMSE")
-    assert not any("paper" in note for note in (*games.notes, *over.notes))
+    notes = (*games.notes, *over.notes)
+    assert not any("paper" in n for n in notes if not n.startswith("Size: "))
 
 
 def test_a_game_that_the_paper_does_not_have_has_no_number_of_it():

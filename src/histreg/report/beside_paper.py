@@ -11,7 +11,6 @@ from histreg.study.analysis.paper import published, published_name
 from histreg.study.analysis.statistics import Setting, TableSetting
 
 FAR_APART = 3.0  # joint standard errors, beyond which a difference is marked
-UNMATCHED = "l2+Softmax"  # the paper does not say which loss this row is
 APART_NOTE = (
     "Apart: ours minus the paper's in joint standard errors, marked * beyond "
     f"{FAR_APART:g}."

@@ -1,4 +1,4 @@
-"""The paper's claims as tables: a scoreboard, and the findings that decide each."""
+"""Claims as tables: scoreboards, and the findings that decide each."""
 
 from __future__ import annotations
 
@@ -7,45 +7,79 @@ from collections.abc import Iterable
 
 from histreg.report.printed_table import PrintedTable
 from histreg.study.catalogue import DATA
-from histreg.study.claims import Claim, Evidence, Finding, Judgement, Verdict
-from histreg.study.datasets import source
+from histreg.study.claims import (
+    HOW_DECIDED,
+    OF_PARTS,
+    Claim,
+    Evidence,
+    Finding,
+    Judgement,
+    Origin,
+    Verdict,
+)
+from histreg.study.datasets import GAMES, SERIES, TABLES, source
+
+HOW_COUNTED = (
+    "A claim is confirmed or refuted only if all that the paper judges it on was run "
+    "as the paper has it; otherwise it holds so far or fails so far. One part refuted "
+    "is enough to fail; to hold, all parts must be confirmed wherever all of them were "
+    "run. It depends if readings of the paper, where that leaves something open, give "
+    "different verdicts."
+)
 
 
-def scoreboard(claims: Iterable[Claim], evidence: Evidence) -> PrintedTable:
-    """Return one row per claim: its verdict, and the counts of its parts' verdicts."""
+def scoreboards(claims: Iterable[Claim], evidence: Evidence) -> list[PrintedTable]:
+    """Return the verdicts on claims of the paper, and those on others apart.
+
+    One row per claim: its verdict, what it was judged on, and how many of its parts
+    have which verdict. A table without claims is left out.
+    """
     judgements = [claim.judge(evidence) for claim in claims]
-    verdicts = Counter(judgement.verdict for judgement in judgements)
-    counts = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in Verdict)
+    of_paper = [each for each in judgements if each.claim.origin is Origin.PAPER]
+    others = [each for each in judgements if each.claim.origin is not Origin.PAPER]
     notes = [
-        f"{len(judgements)} claims: {counts}.",
-        "The numbers count the parts of a claim, such as one for each data set. Data "
-        "sets on which it was not run, or not all of it, do not count for the verdict; "
-        "on the others one part refuted refutes a claim, and all must be confirmed to "
-        "confirm it.",
+        "The numbers count the parts of a claim, such as one for each data set.",
+        HOW_COUNTED,
+        HOW_DECIDED,
         *_other_evidence(evidence),
     ]
-    header = ("claim", "verdict", "on", "what is claimed", *map(str, Verdict))
+    tables = []
+    if of_paper:
+        counted = f"{len(of_paper)} claims of the paper: {counts_of(of_paper)}."
+        tables.append(_scoreboard("Claims of the paper", of_paper, [counted, *notes]))
+    if others:
+        counted = f"{len(others)} claims that are ours or reworded: "
+        notes = [f"{counted}{counts_of(others)}.", *_other_evidence(evidence)]
+        tables.append(_scoreboard("Not counted among them", others, notes))
+    return tables
+
+
+def counts_of(judgements: Iterable[Judgement]) -> str:
+    """Return in words how many claims have which verdict, of those that occur."""
+    counts = Counter(judgement.verdict for judgement in judgements)
+    return ", ".join(
+        f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict]
+    )
+
+
+def _scoreboard(
+    title: str, judgements: Iterable[Judgement], notes: list[str]
+) -> PrintedTable:
+    header = ("claim", "verdict", "on", "what is claimed", *map(str, OF_PARTS))
     rows = [_row(judgement) for judgement in judgements]
-    return PrintedTable("Claims", header, rows, notes, n_words=4)
+    return PrintedTable(title, header, rows, notes, n_words=4)
 
 
 def _row(judgement: Judgement) -> tuple[str, ...]:
     claim = judgement.claim
     parts = Counter(finding.verdict for finding in judgement.findings)
-    counts = (str(parts[verdict]) for verdict in Verdict)
-    where = decided_where(judgement)
-    return (claim.name, str(judgement.verdict), where, claim.text, *counts)
+    counts = (str(parts[verdict]) for verdict in OF_PARTS)
+    return (_name(claim), str(judgement.verdict), judgement.on, claim.text, *counts)
 
 
-def decided_where(judgement: Judgement) -> str:
-    """Return the data sets on which all parts of a claim were run, and their count.
-
-    Empty if the claim is about no data set, or was run on none.
-    """
-    names = judgement.decided_on
-    if not names:
-        return ""
-    return f"{', '.join(names)} ({len(names)} of {len(judgement.datasets)})"
+def _name(claim: Claim) -> str:
+    whose = "" if claim.origin is Origin.PAPER else f" ({claim.origin})"
+    return f"{claim.name}{whose}"
 
 
 def findings_of(claim: Claim, evidence: Evidence) -> PrintedTable:
@@ -56,9 +90,7 @@ def findings_of(claim: Claim, evidence: Evidence) -> PrintedTable:
         for finding in judgement.findings
         if finding.numbers
     ]
-    where = decided_where(judgement)
-    verdict = f"{judgement.verdict} on {where}" if where else judgement.verdict
-    title = f"{claim.name}, {verdict}: {claim.text}"
+    title = f"{_name(claim)}, {judgement.verdict}. On: {judgement.on}. {claim.text}"
     header = ("part", "verdict", "numbers")
     notes = [
         f"Rule: {claim.rule}",
@@ -80,9 +112,19 @@ def _other_evidence(evidence: Evidence) -> list[str]:
 
 def _not_run(findings: Iterable[Finding]) -> list[str]:
     """Return a note on the parts without numbers, by data sets."""
-    left = Counter(finding.dataset for finding in findings if not finding.numbers)
+    left = Counter(
+        _title(finding.on[0]) if len(finding.on) == 1 else ""
+        for finding in findings
+        if not finding.numbers
+    )
     where = []
-    for name, n in left.items():
+    for title, n in left.items():
         parts = "1 part" if n == 1 else f"{n} parts"
-        where.append(f"{source(name).title} ({parts})" if name else parts)
+        where.append(f"{title} ({parts})" if title else parts)
     return [f"Not run: {', '.join(where)}."] if where else []
+
+
+def _title(name: str) -> str:
+    """Return the title of a data set; empty for what is none, as in theory."""
+    is_data = name in {**TABLES, **SERIES, **GAMES}
+    return source(name).title if is_data else ""

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from histreg.report.beside_paper import (
     APART_NOTE,
-    UNMATCHED,
     apart_of,
     header_with_paper,
     in_paper,
@@ -18,7 +17,7 @@ from histreg.report.beside_paper import (
 )
 from histreg.report.printed_table import PrintedTable
 from histreg.report.results import Results
-from histreg.study.analysis.paper import published
+from histreg.study.analysis.paper import UNMATCHED, published
 from histreg.study.analysis.statistics import (
     TableSetting,
     settings_of,
@@ -73,14 +72,14 @@ def _errors_table(
         )
         for setting in settings
     ]
-    likely = [
-        i
-        for i, setting in enumerate(settings, start=1)
-        if setting.method.name.startswith(UNMATCHED)
-        and column_of(setting.run) == "Default"
-    ]
-    if likely and has_paper:
-        rows.insert(likely[-1], _unmatched(name, metrics))
+    for row, candidates in UNMATCHED.items():
+        likely = [
+            i
+            for i, setting in enumerate(settings, start=1)
+            if setting.method.name in candidates and column_of(setting.run) == "Default"
+        ]
+        if likely and has_paper:
+            rows.insert(likely[-1], _unmatched(row, name, metrics))
     notes = [
         f"Mean ± standard error over {seeds_in_words(counts)}.",
         *([APART_NOTE] if has_paper else []),
@@ -105,10 +104,10 @@ def _cells(
     return tuple(cells)
 
 
-def _unmatched(name: str, metrics: Sequence[str]) -> tuple[str, ...]:
-    """Return the row of the paper that matches none of ours."""
-    cells = [f"{UNMATCHED} (the paper's)"]
+def _unmatched(row: str, name: str, metrics: Sequence[str]) -> tuple[str, ...]:
+    """Return a row of the paper that matches none of ours."""
+    cells = [f"{row} (the paper's)"]
     for metric in metrics:
-        paper = published(name, UNMATCHED, metric)
+        paper = published(name, row, metric)
         cells += ["", "" if paper is None else shown(paper), ""]
     return tuple(cells)

@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from histreg._checks import check_choice
 from histreg.errors import InputError
 from histreg.report import (
+    column_figures,
     error_figures,
     forecast_figures,
     measurement_figures,
@@ -26,6 +27,7 @@ from histreg.study.engine.runs import Record
 KINDS: dict[str, Callable[[Results], Figure]] = {
     "errors": error_figures.errors,
     "representation": error_figures.representation,
+    "columns": column_figures.columns,
     "sweep": sweep_figures.sweeps,
     "rates": sweep_figures.rates,
     "training": probe_figures.training,

@@ -8,6 +8,8 @@ from dataclasses import replace
 
 from histreg._checks import check_choice
 from histreg.report import (
+    architecture_tables,
+    column_tables,
     error_tables,
     forecast_tables,
     measurement_tables,
@@ -29,7 +31,9 @@ MAIN_METRICS = ("test MAE", "test RMSE")
 KINDS: dict[str, Callable[[Results], list[PrintedTable]]] = {
     "errors": error_tables.errors,
     "representation": error_tables.representation,
+    "columns": column_tables.columns,
     "rates": rate_tables.rates,
+    "architectures": architecture_tables.architectures,
     "sines": sine_tables.sines,
     "label bias": measurement_tables.label_bias,
     "targets": measurement_tables.targets,

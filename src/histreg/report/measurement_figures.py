@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from histreg.report.colours import BLUE, GREY, ORANGE
+from histreg.report.measurement_tables import BIASES, SET_UPS
 from histreg.report.panels import panels
 from histreg.report.results import Results
 from histreg.study.claims.theory import TOLERANCES
@@ -46,14 +51,45 @@ def targets(results: Results) -> Figure:
 
 
 def bias(results: Results) -> Figure:
-    """Return Figure 13: the bias over place and sigma, and both means."""
-    outcome = results.records[0].outcome
-    curves, fits = outcome.curves, outcome.metrics
-    figure = Figure(figsize=(12, 3.6), layout="constrained")
-    left, middle, right = figure.subplots(1, 3)
+    """Return Figure 13: the bias over place and sigma, and both means.
+
+    A row for each set-up that has a record, with the means of the first in grey.
+    """
+    records = results.records
+    figure = Figure(figsize=(12, 3.6 * len(records)), layout="constrained")
+    axes = figure.subplots(len(records), 3, squeeze=False)
+    first = records[0].outcome.curves
+    for row, record in zip(axes, records, strict=True):
+        assert isinstance(record.run, Measurement)
+        curves, fits = record.outcome.curves, record.outcome.metrics
+        _draw_surface(figure, row[0], curves)
+        if len(records) > 1:
+            row[0].set_title(f"as in the {SET_UPS[record.run.what]}", fontsize=10)
+        for ax, (name, key), label in zip(
+            row[1:], BIASES, ("sigma in bins", "padding in sigmas"), strict=True
+        ):
+            if curves is not first:
+                height = first[f"{name} bias"]
+                ax.plot(first[key], height, color=GREY, lw=1, label="authors' code")
+            x, height = np.array(curves[key]), np.array(curves[f"{name} bias"])
+            ax.plot(x, height, color=BLUE, lw=1.8, label="measured")
+            fit = fits[f"{name} factor"] * np.exp(fits[f"{name} exponent"] * x**2)
+            shown = fit > 1e-17
+            ax.plot(
+                x[shown], fit[shown], color=ORANGE, ls="--", lw=1.2, label="A exp(B x²)"
+            )
+            ax.set_yscale("log")
+            ax.set(xlabel=label, ylabel=f"mean absolute {name} bias, in bins")
+            ax.legend(fontsize=8, frameon=False)
+        row[1].set_xlim(0, 3)
+    return figure
+
+
+def _draw_surface(figure: Figure, ax: Axes, curves: Mapping[str, Any]) -> None:
+    """Draw the bias over the place in a bin and sigma."""
     surface = np.array(curves["surface bias"])
     limit = np.abs(surface).max()
-    drawn = left.pcolormesh(
+    drawn = ax.pcolormesh(
         curves["surface offset"],
         np.log(curves["surface sigma_in_bins"]),
         surface,
@@ -62,26 +98,8 @@ def bias(results: Results) -> Figure:
         vmax=limit,
         rasterized=True,
     )
-    figure.colorbar(drawn, ax=left, label="bias in bins")
-    left.set(
-        xlabel="distance from the bin's center, in bins", ylabel="log sigma in bins"
-    )
-    for ax, name, key, label in (
-        (middle, "discretisation", "sigma_in_bins", "sigma in bins"),
-        (right, "truncation", "padding_in_sigmas", "padding in sigmas"),
-    ):
-        x, height = np.array(curves[key]), np.array(curves[f"{name} bias"])
-        ax.plot(x, height, color=BLUE, lw=1.8, label="measured")
-        fit = fits[f"{name} factor"] * np.exp(fits[f"{name} exponent"] * x**2)
-        shown = fit > 1e-17
-        ax.plot(
-            x[shown], fit[shown], color=ORANGE, ls="--", lw=1.2, label="A exp(B x²)"
-        )
-        ax.set_yscale("log")
-        ax.set(xlabel=label, ylabel=f"mean absolute {name} bias, in bins")
-        ax.legend(fontsize=8, frameon=False)
-    middle.set_xlim(0, 3)
-    return figure
+    figure.colorbar(drawn, ax=ax, label="bias in bins")
+    ax.set(xlabel="distance from the bin's center, in bins", ylabel="log sigma in bins")
 
 
 def bound(results: Results) -> Figure:

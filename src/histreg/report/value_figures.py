@@ -12,7 +12,7 @@ from histreg.errors import InputError
 from histreg.report.colours import BLACK, BLUE, GREY, ORANGE
 from histreg.report.panels import add_legend, name_points, panels, set_log
 from histreg.report.results import Results
-from histreg.report.value_tables import ERRORS, in_paper
+from histreg.report.value_tables import ERRORS, in_paper, size_of
 from histreg.study.analysis.ratios import (
     ValuePair,
     geometric_mean,
@@ -83,8 +83,8 @@ def values(results: Results) -> Figure:
         _draw_paper(axes[-1], known)
     add_legend(figure)
     changes = dict.fromkeys(", ".join(pair.l2.run.changes) for pair in pairs)
-    if any(changes):
-        figure.suptitle("; ".join(changes), fontsize=10)
+    size = size_of(pair.l2.run for pair in pairs)
+    figure.suptitle("; ".join([size, *filter(None, changes)]), fontsize=10)
     figure.draw_without_rendering()  # fixes the positions of the dots
     for ax, metric in zip(axes, ERRORS, strict=False):
         dots = [(pair.game, pair.mean_errors(metric)) for pair in pairs]

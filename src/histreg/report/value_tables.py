@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from histreg.report.beside_paper import seeds_in_words
 from histreg.report.printed_table import PrintedTable
@@ -21,11 +21,12 @@ from histreg.study.analysis.ratios import (
     value_pairs,
 )
 from histreg.study.analysis.statistics import settings_over_seeds
-from histreg.study.atari.runs import ValueRun
+from histreg.study.atari.runs import N_FRAMES_OF_PAPER, ValueRun
 from histreg.study.engine.runs import Record
 from histreg.study.measurements import Measurement
 
 ERRORS = ("test MAE", "test RMSE")
+FRAMES_OF_PAPER = f"{N_FRAMES_OF_PAPER:,} or more"
 NAIVE = ("test MAE of the median", "test RMSE of the mean")
 """Errors of predicting the median, or the mean, of the training returns."""
 
@@ -92,7 +93,24 @@ REPLAY_COLUMNS: tuple[tuple[str, Callable[[Replay], str]], ...] = (
 
 def in_paper(pair: ValuePair) -> float | None:
     """Return the paper's log ratio for the same game, if it has one."""
-    return None if pair.l2.run.changes else published_log_ratios().get(pair.game)
+    is_of_paper = pair.l2.run.is_of_paper
+    return published_log_ratios().get(pair.game) if is_of_paper else None
+
+
+def size_of(runs: Iterable[ValueRun]) -> str:
+    """Return how many games and frames runs have, beside the paper's, in words."""
+    runs, known = list(runs), published_log_ratios()
+    n_games = len({run.dataset for run in runs} & known.keys())
+    return (
+        f"{n_games} of the paper's {len(known)} games, the first {_frames(runs)} "
+        f"frames of each, where the paper has {FRAMES_OF_PAPER}"
+    )
+
+
+def _frames(runs: Iterable[ValueRun]) -> str:
+    """Return the number of frames of each game, such as ``250,000``."""
+    numbers = sorted({run.n_frames for run in runs})
+    return " or ".join(f"{number:,}" for number in numbers)
 
 
 def _alone(records: Sequence[Record], pairs: Sequence[ValuePair]) -> list[str]:
@@ -123,8 +141,10 @@ def _by_game(
         "Median and mean: the errors of what learns nothing but the median, or the "
         "mean, of the training returns.",
     ]
+    if pairs:
+        notes.append(f"Size: {size_of(pair.l2.run for pair in pairs)}.")
     if has_paper:
-        notes.append("Paper: its log ratio of test MAE, of one seed on a longer file.")
+        notes.append("Paper: its log ratio of test MAE, of one seed on all its frames.")
     if alone:
         notes.append(
             f"Without a finite seed of both losses on one file: {', '.join(alone)}."
@@ -159,10 +179,13 @@ def _cells(pair: ValuePair, *, has_paper: bool) -> list[str]:
 def _over_games(title: str, pairs: Sequence[ValuePair]) -> PrintedTable:
     columns = {metric: log_ratios_of(pairs, metric) for metric in ERRORS}
     slopes = [_slope(pairs, metric) for metric in ERRORS]
+    runs = [pair.l2.run for pair in pairs]
+    frames = [_frames(runs)] * len(ERRORS)
     notes = [
         "Ratio: HL-Gauss over l2. Tests are of the log ratios of games, against 0; "
         "one-sided is of a mean below it. The slope is that of HL-Gauss against l2 by "
         "least squares, with its 95 % interval, which the largest errors decide.",
+        f"Size: {size_of(runs)}.",
     ]
     ratios = [ratio for pair in pairs if (ratio := in_paper(pair)) is not None]
     if ratios:
@@ -170,9 +193,11 @@ def _over_games(title: str, pairs: Sequence[ValuePair]) -> PrintedTable:
         same = Comparison(tuple(ratios))
         columns["paper, MAE"] = every
         slopes.append("")
+        frames.append(FRAMES_OF_PAPER)
         if same.n < every.n:
             columns["of these games"] = same
             slopes.append("")
+            frames.append(FRAMES_OF_PAPER)
             notes.append(
                 f"Of the paper's {every.n} games, these {same.n} have a mean log ratio "
                 f"{distance_from_all(same, every):+.1f} standard deviations from that "
@@ -186,6 +211,7 @@ def _over_games(title: str, pairs: Sequence[ValuePair]) -> PrintedTable:
         (said, *(show(ratios) for ratios in columns.values()))
         for said, show in STATISTICS.items()
     ]
+    rows.insert(1, ("frames of each game", *frames))
     rows.append(("slope through the origin", *slopes))
     return PrintedTable(f"{title}: over games", ("over games", *columns), rows, notes)
 

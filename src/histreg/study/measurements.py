@@ -14,12 +14,18 @@ MEASUREMENTS = (
     "label-bias",
     "targets",
     "bias",
+    "bias-by-text",
     "bound",
     "naive",
     "replays",
     "theorems",
 )
-EXPECTED_S = {"bias": 40.0, "replays": 215.0, "theorems": 6.0}  # of a core
+EXPECTED_S = {  # of a core
+    "bias": 40.0,
+    "bias-by-text": 370.0,
+    "replays": 215.0,
+    "theorems": 6.0,
+}
 S_A_MEASUREMENT, S_A_CELL = 0.05, 2.8e-7  # of others, and of a table that they read
 
 
@@ -89,13 +95,18 @@ def _functions() -> dict[str, Callable[[str, RunContext], Outcome]]:
     from histreg.study.atari.replay_facts import replay_facts
     from histreg.study.series.naive import naive_forecasts
     from histreg.study.tabular.labels import label_bias, target_histogram
-    from histreg.study.theory.biases import bias_simulation, bound_example
+    from histreg.study.theory.biases import (
+        bias_by_text,
+        bias_simulation,
+        bound_example,
+    )
     from histreg.study.theory.theorems import theorems
 
     return {
         "label-bias": label_bias,
         "targets": target_histogram,
         "bias": bias_simulation,
+        "bias-by-text": bias_by_text,
         "bound": bound_example,
         "naive": naive_forecasts,
         "replays": replay_facts,

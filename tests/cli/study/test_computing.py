@@ -31,7 +31,7 @@ def test_a_folder_of_data_sets_must_exist(tmp_path):
 
 def test_times_are_those_of_all_experiments_and_of_the_selected_runs(tmp_path):
     usual = TabularRun.of("pole", L2(), 1)  # of several experiments
-    shorter = usual.for_epochs(100)  # of none
+    shorter = usual.with_numbers(epochs=100)  # of none
     store = Store(tmp_path)
     for run, ratio in ((usual, 2), (shorter, 4)):
         store.save(Record(run, Outcome(), {}, ratio * run.expected_s, ""))

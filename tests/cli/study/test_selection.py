@@ -40,6 +40,11 @@ from tests.cli.study.running import assert_refused, study
             "--epochs applies only to networks trained in epochs",
         ),
         (["run", "overall", "--epochs", "0"], "--epochs must be a whole number"),
+        (["run", "sines", "--rate", "0.1"], "--rate applies only to networks trained"),
+        (["run", "overall", "--frames", "9"], "--frames applies only to values of"),
+        (["run", "replays", "--frames", "9"], "--frames applies only to values of"),
+        (["run", "values", "--frames", "0"], "--frames must be a whole number"),
+        (["run", "values", "--rate", "-1"], "--rate must be finite and positive"),
     ],
     ids=lambda part: " ".join(part) if isinstance(part, list) else None,
 )
@@ -53,6 +58,17 @@ def test_tables_series_and_games_are_asked_for_together():
         *("--methods", "HL-Gauss", "--seeds", "1", "--dry-run"),
     )
     assert "7 runs to compute" in printed  # Pole, four models and naive, Pong
+
+
+def test_values_are_planned_at_the_size_of_the_paper():
+    printed = study(
+        *("run", "values-by-text", "--datasets", "Pong", "--seeds", "1", "--dry-run"),
+        *("--frames", "10000000", "--epochs", "3", "--rate", "0.0005"),
+    )
+    assert "frames 10,000,000, epochs 3, learning rate 0.0005" in " ".join(
+        printed.split()
+    )
+    assert "2 runs to compute" in printed
 
 
 def test_a_method_may_have_a_comma_in_its_name():

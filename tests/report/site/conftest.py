@@ -18,11 +18,17 @@ OVERALL = [
     *tabular_records("ct", HLGauss(), [0.09]),
 ]
 
+ON_SUBSET = [
+    *tabular_records("song-7000", L2(), [7.7, 7.8, 7.7, 7.8, 7.7]),
+    *tabular_records("song-7000", HLOneBin(), [6.9, 6.8, 6.9, 6.9, 6.8]),
+]
+"""On a part of Song Year, which is not the paper's data."""
+
 
 @pytest.fixture(scope="package")
 def store(tmp_path_factory):
     store = Store(tmp_path_factory.mktemp("study") / "store")
-    for record in [*RECORDS["bound"], *SNAPSHOTS, *OVERALL]:
+    for record in [*RECORDS["bound"], *SNAPSHOTS, *OVERALL, *ON_SUBSET]:
         store.save(record)
     return store
 

@@ -77,3 +77,10 @@ def test_neighbours_are_those_of_the_catalogue(name):
     line = [None, *EXPERIMENTS, None]
     at = line.index(name)
     assert names == line[at - 1 : at + 2]
+
+
+def test_a_page_of_games_tells_how_many_games_and_frames_it_has():
+    facts = facts_of(EXPERIMENTS["values"].runs, [])
+    assert facts["Size"].startswith(
+        "14 of the paper's 55 games, the first 250,000 frames of each"
+    )

@@ -84,3 +84,8 @@ def test_no_experiment_has_an_empty_row(study, monkeypatch):
     table = what_was_run(study)
     assert [row[0] for row in table.rows if not any(row[1:])] == []
     assert table.rows[-1][table.header.index("other data")] == "not run"
+
+
+def test_the_count_of_runs_tells_how_many_games_and_frames_there_are(study):
+    note = what_was_run(study).notes[-1]
+    assert note.startswith("Atari: 14 of the paper's 55 games, the first 250,000 ")

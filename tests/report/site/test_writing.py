@@ -9,7 +9,7 @@ import pytest
 from histreg.report.site import writing
 from histreg.report.site.writing import is_site, with_code, write_site
 from histreg.study.catalogue import EXPERIMENTS
-from histreg.study.claims import CLAIMS
+from histreg.study.claims import CLAIMS, Origin
 from histreg.study.engine.store import Store
 from tests.report.examples import RECORDS
 
@@ -66,6 +66,22 @@ def test_every_claim_has_an_anchor_that_the_front_page_links_to(site, pages):
     for name in CLAIMS:
         assert name in claims.names
         assert f"claims.html#{name}" in front.links
+
+
+def test_a_subset_is_named_as_none_of_the_papers_data(site):
+    for name in ("index", "claims"):
+        text = (site / f"{name}.html").read_text()
+        assert "song-7000" in text
+        assert "not the paper\u2019s data" in text
+
+
+def test_claims_of_ours_come_after_those_of_the_paper(site, pages):
+    names = pages[site / "claims.html"].names
+    for name, claim in CLAIMS.items():
+        is_after = names.index(name) > names.index("ours")
+        assert is_after == (claim.origin is not Origin.PAPER)
+    n = sum(claim.origin is Origin.PAPER for claim in CLAIMS.values())
+    assert f"{n} claims of the paper" in (site / "index.html").read_text()
 
 
 def test_the_front_page_counts_the_paper_s_numbers_and_leads_to_the_far_ones(site):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from histreg.study.analysis.comparisons import LEVEL, Comparison
+from histreg.study.analysis.comparisons import Comparison
 
 EXAMPLES = [
     (-1.0, -2.0, -0.5, -3.0, -0.1),
@@ -50,7 +50,7 @@ def test_two_sided_is_twice_the_smaller_side_and_at_most_one():
 def test_five_seeds_that_agree_are_one_of_32_and_below_the_level():
     found = Comparison(EXAMPLES[0])
     assert one_sided(found) == (1 / 32, 1.0)
-    assert one_sided(found)[0] <= LEVEL < one_sided(Comparison(EXAMPLES[0][:4]))[0]
+    assert one_sided(found)[0] <= 0.05 < one_sided(Comparison(EXAMPLES[0][:4]))[0]
 
 
 def test_differences_are_paired_by_seed_and_others_left_out():
@@ -157,3 +157,20 @@ def test_without_any_difference_nothing_is_decided():
     found = Comparison((0.0, 0.0, 0.0))
     assert found.p_t("two-sided") == found.p_sign("two-sided") == found.p_wilcoxon == 1
     assert found.p_t("less") == found.p_t("greater") == 0.5
+
+
+@pytest.mark.parametrize(
+    ("n_lower", "n_ties", "n"), [(11, 0, 14), (5, 0, 5), (0, 3, 6), (52, 1, 55)]
+)
+def test_the_interval_of_a_share_is_clopper_and_pearsons(n_lower, n_ties, n):
+    logs = Comparison((-1.0,) * n_lower + (0.0,) * n_ties + (1.0,) * (n - n_lower))
+    low, high = logs.lower_share_interval
+    # Quantiles of beta distributions, by their definition.
+    beta = stats.beta
+    expected_low = beta.ppf(0.025, n_lower, n - n_lower + 1) if n_lower else 0.0
+    expected_high = beta.ppf(0.975, n_lower + 1, n - n_lower) if n_lower < n else 1.0
+    assert (low, high) == pytest.approx((expected_low, expected_high), abs=1e-9)
+
+
+def test_without_differences_a_share_can_be_any():
+    assert Comparison((0.0, 0.0)).lower_share_interval == (0.0, 1.0)

@@ -12,6 +12,8 @@ from histreg.study.analysis.estimates import Estimate
 from histreg.study.analysis.paper import (
     FORECAST_TABLES,
     NUMBERS,
+    UNMATCHED,
+    matched_row,
     paper_cells,
     published,
     published_data,
@@ -19,12 +21,24 @@ from histreg.study.analysis.paper import (
     published_log_ratios,
     published_name,
     row_of,
+    rows_of,
 )
 from histreg.study.analysis.statistics import METRICS
-from histreg.study.catalogue import DATA
+from histreg.study.catalogue import DATA, OVERALL
 from histreg.study.datasets import DATASETS, GAMES, SERIES, dataset
 from histreg.study.measurements import Measurement
-from histreg.study.methods import L1, L2, MDN, HLGauss, HLOneBin, L2SoftmaxMean
+from histreg.study.methods import (
+    L1,
+    L2,
+    MDN,
+    METHODS,
+    Brier,
+    HLGauss,
+    HLOneBin,
+    HLProjected,
+    L2SoftmaxMean,
+    L2SoftmaxPerBin,
+)
 from histreg.study.series.runs import ARCHITECTURES, ForecastRun
 from histreg.study.tabular.runs import TabularRun
 
@@ -285,3 +299,30 @@ def test_ratios_cannot_be_changed_for_all():
 )
 def test_the_paper_has_a_name_for_what_it_ran(method, changes, expected):
     assert published_name(TabularRun.of("pole", method, 1, **changes)) == expected
+
+
+@pytest.mark.parametrize("row", rows_of("overall"))
+def test_a_row_has_one_method_of_ours_or_is_said_to_have_none(row):
+    matches = {method.name for method in OVERALL if matched_row(method) == row}
+    assert matches == (set() if row in UNMATCHED else {row})
+
+
+def test_a_row_without_a_method_has_candidates_that_stand_elsewhere():
+    for row, candidates in UNMATCHED.items():
+        assert row in rows_of("overall")
+        for name in candidates:
+            assert matched_row(METHODS[name]()) in (None, name)
+
+
+@pytest.mark.parametrize(
+    ("method", "row"),
+    [
+        (L2SoftmaxMean(), "l2+Softmax+Mean"),
+        (L2SoftmaxPerBin(), None),  # its row has other numbers
+        (HLProjected(), "HL-Projected"),  # of Tables 2 and 8
+        (Brier(), None),
+        (HLGauss(2.0), None),
+    ],
+)
+def test_a_method_has_the_row_of_its_formula(method, row):
+    assert matched_row(method) == row

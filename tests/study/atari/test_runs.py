@@ -46,6 +46,23 @@ def test_labels_tell_what_differs():
     assert ValueRun("Pong", L2(), 3).changes == []
 
 
+@pytest.mark.parametrize(
+    ("changes", "is_of_paper"),
+    [
+        ({}, True),  # the authors' code
+        ({"target": "textbook", "learning_rate": 1e-3}, True),  # the text
+        ({"target": "textbook"}, False),  # half of each
+        ({"learning_rate": 1e-3}, False),
+        ({"n_frames": 10_000_000, "epochs": 3}, True),
+        ({"n_frames": 5_000}, False),
+        ({"epochs": 4}, False),
+        ({"batch_size": 64}, False),
+    ],
+)
+def test_the_papers_numbers_are_of_its_text_or_of_its_code(changes, is_of_paper):
+    assert ValueRun("Pong", L2(), 1, **changes).is_of_paper == is_of_paper
+
+
 def test_a_run_moves_to_another_game():
     assert ValueRun("Pong", L2(), 1).moved_to("Qbert").dataset == "Qbert"
     with pytest.raises(ValueError, match="game must be one of"):

@@ -46,7 +46,11 @@ def test_forecasts_have_the_protocol_of_the_paper():
 
 
 @pytest.mark.parametrize(
-    "name", ["forecasts", "forecasts-direct", "forecasts-of-change"]
+    "name",
+    [
+        *("forecasts", "forecasts-per-step"),
+        *("forecasts-direct", "forecasts-of-change"),
+    ],
 )
 def test_forecasts_have_beside_them_what_learns_nothing(name):
     others = set(experiment(name).runs) - set(trained(name))
@@ -58,6 +62,15 @@ def test_bins_of_forecasts_leave_three_sigmas_beside_the_targets():
     sigma = FORECAST_HL.sigma_in_bins * bins.width
     assert FORECAST_HL.sigma_in_bins == 2 and bins.n_bins == 100
     assert (-2.0 - bins.low, bins.high - 3.0) == pytest.approx((3 * sigma, 3 * sigma))
+
+
+def test_forecasts_per_step_are_the_linear_ones_with_another_head():
+    per_step = trained("forecasts-per-step")
+    usual = [run for run in trained("forecasts") if run.architecture == "Linear"]
+    assert [replace(run, head="shared") for run in per_step] == usual
+    assert {tuple(run.changes) for run in per_step} == {("per-step head",)}
+    searched = set(experiment("forecast-readings").runs)
+    assert {run for run in per_step if run.seed == 1} <= searched
 
 
 def test_direct_forecasts_are_the_same_without_a_projection():

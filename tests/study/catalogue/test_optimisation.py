@@ -22,3 +22,11 @@ def test_training_without_dropout_is_so_on_every_data_set(name):
     usual = {TabularRun.of(name, run.method, run.seed) for run in found}
     is_usual = {replace(run, probes=()) for run in found} == usual
     assert is_usual == (name == "pole")
+
+
+def test_the_other_training_process_differs_in_the_first_weights_alone():
+    usual, other = (
+        experiment(name).runs for name in ("training", "training-head-start")
+    )
+    assert {run.has_authors_head for run in other} == {True}
+    assert tuple(replace(run, has_authors_head=False) for run in other) == usual

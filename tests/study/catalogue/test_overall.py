@@ -61,3 +61,11 @@ def test_every_method_runs_with_five_seeds_on_four_data_sets(name):
     assert set(count.values()) == {5}
     assert {run.dataset for run in runs} == {"ct", "song", "bike", "pole"}
     assert {run.seed for run in runs} == {1, 2, 3, 4, 5}
+
+
+def test_columns_are_judged_by_linear_regressions_on_eight_splits():
+    runs = experiment("columns").runs
+    assert Counter(run.dataset for run in runs) == {"bike": 8, "ct": 8, "ct-385": 8}
+    assert {run.method.name for run in runs} == {"Linear Regression"}
+    usual = set(experiment("overall").runs)
+    assert sum(run in usual for run in runs) == 2 * 5  # ct-385 is not in the tables

@@ -1,6 +1,7 @@
 """All experiments: their runs, their names, and how they are shown."""
 
 import json
+import re
 
 import pytest
 
@@ -51,6 +52,22 @@ def test_every_kind_of_table_and_figure_is_there_and_is_used():
 def test_every_experiment_says_how_it_is_done_and_what_its_figure_shows(each):
     assert each.protocol and each.figure.caption
     assert bool(each.figure.sweeps) == (each.figure.kind in ("sweep", "rates"))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("architectures", "label-bias", "bins", "sigma", "auxiliary", "annealing"),
+        *("corruption", "rates"),
+    ],
+)
+def test_values_that_the_paper_does_not_state_are_named_as_ours(name):
+    assert re.search(r"\bours: the paper|values are ours", experiment(name).protocol)
+
+
+@pytest.mark.parametrize("name", ["overall", "uniform"])
+def test_values_that_the_paper_states_are_named_as_its_own(name):
+    assert re.search("the paper's (five values|settings)", experiment(name).protocol)
 
 
 @pytest.mark.parametrize("each", EXPERIMENTS.values(), ids=lambda each: each.name)

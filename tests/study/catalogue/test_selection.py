@@ -175,8 +175,14 @@ def test_other_epochs_go_along_to_another_data_set():
         ({"methods": ["HL-gauss"]}, "--methods must be one of .*'HL-gauss'"),
         ({"epochs": 0}, "--epochs must be a whole number of at least 1"),
         ({"epochs": 1.5}, "--epochs must be a whole number of at least 1"),
+        ({"frames": 0}, "--frames must be a whole number of at least 1"),
+        ({"rate": 0.0}, "--rate must be finite and positive"),
+        ({"rate": float("nan")}, "--rate must be finite and positive"),
     ],
-    ids=["datasets", "methods", "no epochs", "half an epoch"],
+    ids=[
+        *("datasets", "methods", "no epochs", "half an epoch"),
+        *("no frames", "no rate", "rate that is no number"),
+    ],
 )
 def test_what_is_not_there_is_refused(asked, message):
     with pytest.raises(ValueError, match=message):
@@ -191,7 +197,38 @@ def test_forecasters_are_chosen_by_their_bodies():
     assert len(chosen) == 11  # and what learns nothing
 
 
-@pytest.mark.parametrize("name", ["values", "values-textbook"])
+def test_games_can_be_run_at_the_size_of_the_paper_under_keys_of_their_own():
+    usual = experiment("values-by-text").runs
+    found = selected(usual, frames=10_000_000, epochs=3, rate=5e-4)
+    assert found == tuple(
+        replace(run, n_frames=10_000_000, epochs=3, learning_rate=5e-4) for run in usual
+    )
+    of_catalogue = {run.key for each in EXPERIMENTS.values() for run in each.runs}
+    assert not {run.key for run in found} & of_catalogue
+
+
+def test_the_protocols_own_frames_and_rate_are_no_change():
+    usual = experiment("values").runs
+    assert selected(usual, frames=250_000, rate=1e-4, epochs=1) == usual
+
+
+def test_a_rate_replaces_that_of_networks_alone():
+    before = selected(RUNS, datasets=["pole"])
+    for run, usual in zip(
+        selected(RUNS, datasets=["pole"], rate=0.5, frames=7), before, strict=True
+    ):
+        if isinstance(run.method, LinearRegression):
+            assert run == usual
+        else:
+            assert run == replace(usual, learning_rate=0.5)
+
+
+def test_runs_that_a_rate_makes_equal_are_one():
+    found = selected(experiment("rates").runs, datasets=["pole"], rate=0.5)
+    assert len(found) == len(set(found)) == 5 * 5 * 2  # methods, seeds, parts
+
+
+@pytest.mark.parametrize("name", ["values", "values-textbook", "values-by-text"])
 def test_runs_on_games_are_selected_by_name_also_on_games_of_ones_own_choice(name):
     runs = experiment(name).runs
     chosen = selected(runs, datasets=["Pooyan", "Pong"], seeds=[2])

@@ -42,6 +42,21 @@ def test_values_are_of_every_fourth_game_with_reward_by_the_preset_of_the_paper(
     assert {run.target for run in runs} == {"arrival"}
 
 
+def test_values_by_the_text_have_its_rate_and_its_returns():
+    runs = experiment("values-by-text").runs
+    assert {(run.target, run.learning_rate) for run in runs} == {("textbook", 1e-3)}
+    as_in_code = (replace(run, target="arrival", learning_rate=1e-4) for run in runs)
+    assert tuple(as_in_code) == experiment("values").runs
+
+
+@pytest.mark.parametrize("name", ["values", "values-textbook", "values-by-text"])
+def test_the_protocol_tells_how_many_games_and_frames_there_are(name):
+    protocol = experiment(name).protocol
+    assert "14 of the paper's 55 games" in protocol
+    assert {f"{run.n_frames:,}" for run in experiment(name).runs} == {"250,000"}
+    assert "the first 250,000 frames of each" in protocol
+
+
 def test_values_by_the_textbook_are_the_same_with_another_target():
     runs = experiment("values-textbook").runs
     assert {run.target for run in runs} == {"textbook"}

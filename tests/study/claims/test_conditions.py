@@ -1,5 +1,7 @@
 """Conditions and comparisons of many, on made-up records."""
 
+from dataclasses import replace
+
 import pytest
 
 from histreg.study.claims import Evidence, Verdict
@@ -10,7 +12,9 @@ from histreg.study.claims.conditions import (
     L2_LOSS,
     Condition,
     all_of,
+    in_reading,
     lower_each,
+    lower_on_some,
     not_higher_each,
     not_lower_each,
     on_tables,
@@ -68,7 +72,7 @@ def test_a_difference_is_of_the_seeds_that_both_have():
 
 
 def told(find, evidence=EVIDENCE):
-    return [(each.part, each.verdict, each.dataset) for each in find(evidence)]
+    return [(each.part, each.verdict, *each.on) for each in find(evidence)]
 
 
 def test_all_pairs_are_compared_on_all_data_sets():
@@ -131,3 +135,18 @@ def test_seeds_that_are_missing_leave_it_open():
     few = Condition.of(HLGauss())
     (found,) = lower_each([(few, L2_LOSS)], where=on_tables("pole"))(EVIDENCE)
     assert found.verdict is Verdict.NOT_RUN
+
+
+def test_the_first_may_be_below_the_second_on_some_data_set_alone():
+    first, second = lower_on_some([(L2_LOSS, L1_LOSS), (HL_ONE_BIN, L1_LOSS)])(EVIDENCE)
+    assert first.part == "l2 below l1 on some data set"
+    assert (first.verdict, second.verdict) == (Verdict.CONFIRMED, Verdict.REFUTED)
+    assert first.on == ("pole", "bike")
+
+
+def test_findings_of_a_reading_name_it():
+    find = lower_each([(L2_LOSS, L1_LOSS)], where=on_tables("pole"))
+    (usual,), (other,) = find(EVIDENCE), in_reading("read otherwise", find)(EVIDENCE)
+    assert other == replace(
+        usual, part="Pole: l2 below l1, read otherwise", reading="read otherwise"
+    )

@@ -19,6 +19,7 @@ from histreg.study.claims.findings import (
     not_lower,
     not_run,
     on_dataset,
+    on_some,
     within,
 )
 
@@ -66,24 +67,43 @@ def test_with_fewer_than_five_seeds_nothing_can_be_decided():
 
 
 @pytest.mark.parametrize(
-    ("differences", "expected"),
+    ("mean", "half", "expected"),
     [
-        ((-0.1, -0.2, -0.3, -0.1, -0.01), CONFIRMED),
-        ((0.1, 0.2, 0.3, 0.1, 0.01), REFUTED),
-        ((-9.0, -9.0, -9.0, -9.0, 0.01), UNDECIDED),  # 2 of 32 are as low
-        ((0.0, 0.0, 0.0, 0.0, 0.0), UNDECIDED),
+        (-0.3, 0.29, CONFIRMED),
+        (-0.3, 0.31, UNDECIDED),
+        (0.3, 0.29, REFUTED),
+        (0.3, 0.31, UNDECIDED),
+        (0.0, 0.0, UNDECIDED),
     ],
 )
-def test_lower_asks_all_five_seeds(differences, expected):
-    assert lower("x", plus(*differences), ONES).verdict is expected
+def test_lower_asks_the_whole_interval(mean, half, expected):
+    assert lower("x", spread(mean, half), ONES).verdict is expected
 
 
-def test_the_numbers_are_told():
+def test_an_interval_that_crosses_zero_decides_nothing_though_all_seeds_agree():
+    differences = (-0.01, -0.01, -0.01, -0.01, -0.5)
+    low, high = stats.t.interval(0.95, 4, *mean_se(differences))
+    assert low < 0 < high
+    assert lower("x", plus(*differences), ONES).verdict is UNDECIDED
+    assert lower("x", ONES, plus(*differences)).verdict is UNDECIDED
+
+
+def mean_se(values):
+    return np.mean(values), stats.sem(values)
+
+
+def test_the_numbers_and_what_was_claimed_of_them_are_told():
     found = lower("x", plus(-0.1, -0.2, -0.3, -0.4, -0.5), ONES)
     low, high = stats.t.interval(0.95, 4, -0.3, math.sqrt(0.025 / 5))
     assert found.numbers == (
-        f"0.7 against 1, difference -0.3 [{low:+.3g}, {high:+.3g}], p 0.031"
+        f"0.7 against 1, difference -0.3 [{low:.3g}, {high:.3g}], claimed below 0"
     )
+    for decide, words in (
+        (not_lower, "claimed above -0.1"),
+        (not_higher, "claimed below 0.1"),
+        (within, "claimed from -0.1 to 0.1"),
+    ):
+        assert decide("x", ONES, ONES, 0.1).numbers.endswith(words)
 
 
 @pytest.mark.parametrize(
@@ -93,9 +113,8 @@ def test_the_numbers_are_told():
         (0.0, 0.11, UNDECIDED),
         (5.0, 0.5, CONFIRMED),  # higher is not lower
         (-0.05, 0.04, CONFIRMED),  # lower, but by less than the margin
-        (-0.11, 0.05, REFUTED),  # lower in all, by more in the mean
-        (-0.08, 0.05, UNDECIDED),  # lower in all, by less in the mean
-        (-0.11, 0.5, UNDECIDED),  # by more in the mean, but not in all
+        (-0.16, 0.05, REFUTED),  # lower by more, with all of the interval
+        (-0.11, 0.05, UNDECIDED),  # lower by more in the mean
     ],
 )
 def test_not_lower_has_a_margin(mean, half, expected):
@@ -146,7 +165,7 @@ def test_a_range_may_be_open():
     values = spread(0.0, 0.1)
     assert in_range("x", values, low=0.8).verdict is CONFIRMED
     assert in_range("x", values, high=0.8).verdict is REFUTED
-    assert in_range("x", values, high=0.8).numbers == "1 [0.9, 1.1]"
+    assert in_range("x", values, high=0.8).numbers == "1 [0.9, 1.1], claimed below 0.8"
 
 
 def test_what_has_no_chance_in_it_holds_or_not():
@@ -161,20 +180,28 @@ def test_what_cannot_be_told_says_why():
 
 def test_a_finding_on_a_data_set_begins_with_its_title():
     assert on_dataset("ct", not_run("x")) == Finding(
-        "CT Position: x", NOT_RUN, "", "ct"
+        "CT Position: x", NOT_RUN, "", ("ct",)
     )
 
 
-def test_what_is_significantly_above_is_not_below_however_wide_the_interval():
-    above = by_seed(1.01, 1.01, 1.01, 1.01, 4.0)  # the interval reaches below -0.02
-    below = by_seed(0.99, 0.99, 0.99, 0.99, -2.0)
-    assert not_lower("x", above, ONES, 0.02).verdict is CONFIRMED
-    assert not_higher("x", below, ONES, 0.02).verdict is CONFIRMED
-    four = by_seed(1.01, 1.01, 1.01, 0.999, 4.0)
-    assert not_lower("x", four, ONES, 0.02).verdict is UNDECIDED
-
-
-def test_a_refutation_tells_the_p_of_the_opposite():
-    above = by_seed(2.0, 2.0, 2.0, 2.0, 2.0)
-    assert lower("x", above, ONES).numbers.endswith("p of the opposite 0.031")
-    assert lower("x", ONES, above).numbers.endswith(", p 0.031")
+@pytest.mark.parametrize(
+    ("verdicts", "expected"),
+    [
+        ((CONFIRMED, REFUTED), CONFIRMED),
+        ((CONFIRMED, NOT_RUN), CONFIRMED),
+        ((UNDECIDED, REFUTED), UNDECIDED),
+        ((REFUTED, REFUTED), REFUTED),
+        ((REFUTED, NOT_RUN), REFUTED),
+        ((NOT_RUN, NOT_RUN), NOT_RUN),
+    ],
+)
+def test_for_some_data_set_one_is_enough(verdicts, expected):
+    findings = [
+        Finding("a below b", verdict, "" if verdict is NOT_RUN else "1", (name,))
+        for verdict, name in zip(verdicts, ("pole", "bike"), strict=True)
+    ]
+    found = on_some("x", findings)
+    assert found.verdict is expected
+    assert found.on == ("pole", "bike")
+    assert ("Pole" in found.numbers) == (verdicts[0] is not NOT_RUN)
+    assert ("Bike" in found.numbers) == (verdicts[1] is not NOT_RUN)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from histreg.study.claims import Verdict
+from histreg.study.claims import CLAIMS, Evidence, Verdict
 from histreg.study.methods import L2, HLGauss, HLGaussAnnealed, HLOneBin
 from tests.study.claims.made_up import close, found, scattered, scene, verdict
 from tests.study.made_up import record_of, tabular_records
@@ -18,6 +18,17 @@ SDS = {"l2": 0.9, "one_bin": 0.3, "gauss": 0.3}
 
 
 def training(areas=(), sds=(), dataset="pole", changes=TRAINING):
+    """Return training runs with these areas and deviations, in both readings."""
+    return [
+        record
+        for has_authors_head in (False, True)
+        for record in reading(
+            areas, sds, dataset, {**changes, "has_authors_head": has_authors_head}
+        )
+    ]
+
+
+def reading(areas=(), sds=(), dataset="pole", changes=TRAINING):
     """Return training runs with these areas and standard deviations by method."""
     areas, sds = AREAS | dict(areas), SDS | dict(sds)
     records = []
@@ -89,6 +100,33 @@ def test_runs_with_dropout_are_no_evidence(claim):
     probes = {"probes": ("gradients",)}
     assert verdict(claim, training(dataset="ct", changes=TRAINING), "ct") is CONFIRMED
     assert verdict(claim, training(dataset="ct", changes=probes), "ct") is NOT_RUN
+
+
+AUTHORS = {**TRAINING, "has_authors_head": True}
+
+
+@pytest.mark.parametrize(
+    ("zero", "authors", "expected"),
+    [
+        ({}, {}, CONFIRMED),
+        ({"gauss": 3.3}, {}, Verdict.DEPENDS),
+        ({"gauss": 3.3}, {"gauss": scattered(3.0)}, Verdict.DEPENDS),
+        ({"gauss": 3.3}, {"gauss": 3.3}, REFUTED),
+        ({"gauss": 3.3}, {"l2": None}, REFUTED),
+    ],
+)
+def test_k25_is_judged_with_both_kinds_of_first_biases(zero, authors, expected):
+    records = reading(zero) + reading(authors, changes=AUTHORS)
+    assert verdict("K25", records) is expected
+    parts = found("K25", records)
+    part = "Pole: HL-Gauss below l2 (area under train MAE)"
+    assert list(parts) == [f"{part}, zero biases", f"{part}, the authors' biases"]
+
+
+@pytest.mark.parametrize("claim", ["K25", "K26", "K26b", "K27"])
+def test_a_data_set_needs_both_kinds_of_first_biases(claim):
+    assert CLAIMS[claim].judge(Evidence(training())).judged == ("pole",)
+    assert CLAIMS[claim].judge(Evidence(reading())).judged == ()
 
 
 ANNEALING = {

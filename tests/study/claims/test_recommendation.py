@@ -44,7 +44,7 @@ def test_k41_is_not_about_a_sigma_of_two_bins_with_the_padding_of_the_tables():
 
 def test_k41_has_two_parts_on_each_data_set():
     parts = found("K41", scene(RULE_OF_THUMB), "pole", "bike")
-    assert sorted(each.dataset for each in parts.values()) == [
+    assert sorted(each.on[0] for each in parts.values()) == [
         *("bike", "bike"),
         *("pole", "pole"),
     ]

@@ -40,6 +40,14 @@ def test_each_run_is_trained_with_its_own_checkpoint():
     assert all(each.metrics["kept"] for each in LineRun.compute(runs, place))
 
 
+def test_numbers_of_the_protocol_are_replaced_and_others_ignored():
+    run = LineRun(L2(), 1)
+    changed = run.with_numbers(learning_rate=0.5, n_frames=3)
+    assert changed == LineRun(L2(), 1, learning_rate=0.5)
+    assert changed.key != run.key
+    assert run.with_numbers() == run
+
+
 def test_what_differs_from_the_protocol_is_told_in_words():
     assert LineRun(L2(), 1).changed_numbers == []
     run = LineRun(L2(), 1, n_points=20_000, learning_rate=3e-5).for_epochs(3)

@@ -5,11 +5,12 @@ import math
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 
 from histreg import theory
 from histreg.study.measurements import Measurement
 from histreg.study.theory import biases
-from histreg.study.theory.biases import bias_simulation, gaussian_fit
+from histreg.study.theory.biases import bias_by_text, bias_simulation, gaussian_fit
 from tests.study.made_up import Alone
 
 
@@ -116,6 +117,65 @@ def test_the_whole_simulation_says_what_few_points_of_it_say(simulated):
             whole.curves[name], simulated.curves[name], rtol=3e-3, atol=5e-16
         )
     assert np.shape(whole.curves["surface bias"]) == (51, 51)
+
+
+@pytest.fixture(scope="module")
+def by_text():
+    """Return the set-up of the text with few of its points."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(biases, "N_OF_TEXT", 1_001)
+        return bias_by_text("", Alone())
+
+
+def test_the_discretisation_over_100_bins_is_that_of_the_fourier_series(by_text):
+    sigmas, found = discretization(by_text)
+    y = np.linspace(0, 1, 1_001)
+    delta = 100 * y % 1 - 0.5  # from the center of its bin, in bins
+    n = np.arange(1, 200)[:, None]
+    signs = (-1.0) ** n / (np.pi * n)
+    for sigma, bias in zip(sigmas, found, strict=True):
+        terms = np.sin(2 * np.pi * n * delta) * np.exp(-2 * (np.pi * n * sigma) ** 2)
+        expected = np.abs((signs * terms).sum(axis=0)).mean()
+        # y and borders are of the order of one, which is 100 bins, to 1e-16.
+        assert bias == pytest.approx(expected, rel=1e-6, abs=5e-14)
+
+
+@pytest.mark.parametrize("padding", [1.0, 3.0, 5.0])
+def test_the_truncation_over_the_range_is_that_of_scipys_truncated_normal(
+    by_text, padding
+):
+    at = by_text.curves["padding_in_sigmas"].index(padding)
+    width = 1 / (100 - 4 * padding)  # the text's formula, k of 100 and sigma of 2 bins
+    sigma, low = 2 * width, -2 * padding * width
+    borders = low + width * np.arange(101)
+    y = np.linspace(0, 1, 1_001)[:, None]
+    probs = np.diff(stats.norm.cdf(borders, loc=y, scale=sigma), axis=1)
+    probs /= probs.sum(axis=1, keepdims=True)
+    means = probs @ (borders[:-1] + width / 2)
+    expected = np.abs(means - y[:, 0]).mean()
+    assert by_text.curves["truncation bias of range"][at] == pytest.approx(
+        expected, rel=1e-6
+    )
+    assert by_text.curves["truncation bias"][at] == pytest.approx(
+        expected / width, rel=1e-6
+    )
+
+
+def test_the_range_is_a_hundred_bins_of_the_discretisation(by_text):
+    curves = by_text.curves
+    np.testing.assert_allclose(
+        np.array(curves["discretisation bias"]) / 100,
+        curves["discretisation bias of range"],
+    )
+
+
+def test_in_units_of_the_range_the_papers_sigma_is_enough(by_text):
+    sigmas = np.array(by_text.curves["sigma_in_bins"])
+    of_range = np.array(by_text.curves["discretisation bias of range"])
+    assert (of_range[sigmas > 0.8] < 1e-7).all()
+    paddings = np.array(by_text.curves["padding_in_sigmas"])
+    truncation = np.array(by_text.curves["truncation bias of range"])
+    assert (truncation[paddings > 6] < 1e-7).all()
 
 
 def test_a_fit_finds_the_factor_and_exponent_it_was_made_of():

@@ -48,12 +48,14 @@ def claims(
     """Judge the paper's claims by the records.
 
     Each claim is confirmed, refuted, not significant or not run, by a rule that
-    is shown with its numbers. Only the paper's data sets and numbers of epochs
-    count; others are judged only if selected by options.
+    is shown with its numbers; it holds or fails so far if something that the
+    paper judges it on was not run. Only the paper's data sets and numbers of
+    epochs count; others are judged only if selected by options. Claims of ours
+    are counted apart.
     """
     check_choice("--format", form, FORMATS)
     with requires_extra("study"):
-        from histreg.report.claim_tables import findings_of, scoreboard
+        from histreg.report.claim_tables import findings_of, scoreboards
         from histreg.study.catalogue import DATA, experiment, selected
         from histreg.study.claims import CLAIMS, Evidence
         from histreg.study.datasets import FRAMES, GAMES, SERIES, TABLES
@@ -80,7 +82,7 @@ def claims(
         datasets=tuple(dict.fromkeys(chosen)) or DATA,
         epochs=epochs,
     )
-    tables = [] if names else [scoreboard(judged, evidence)]
+    tables = [] if names else scoreboards(judged, evidence)
     if names or details:
         tables += [findings_of(claim, evidence) for claim in judged]
     print_tables(tables, form, out)

@@ -13,10 +13,12 @@ from histreg.cli.study.options import (
     DEFAULT_STORE,
     Datasets,
     Epochs,
+    Frames,
     Imports,
     Methods,
     Models,
     Names,
+    Rate,
     Seeds,
     StoreFolder,
 )
@@ -33,6 +35,8 @@ def collect(
     models: Models = None,
     seeds: Seeds = None,
     epochs: Epochs = None,
+    rate: Rate = None,
+    frames: Frames = None,
     store: StoreFolder = DEFAULT_STORE,
     out: Annotated[
         Path | None,
@@ -56,7 +60,7 @@ def collect(
 
     import_user_modules(modules)
     records = Store(store)
-    selection = Selection(datasets, methods, models, seeds, epochs)
+    selection = Selection(datasets, methods, models, seeds, epochs, rate, frames)
     by_name = {name: selection.runs([name]) for name in names}
     for name, runs in by_name.items():
         path, n = records.collect(name, runs, into=out)

@@ -15,10 +15,12 @@ from histreg.cli.study.options import (
     DEFAULT_STORE,
     Datasets,
     Epochs,
+    Frames,
     Imports,
     Methods,
     Models,
     Name,
+    Rate,
     Seeds,
     StoreFolder,
 )
@@ -42,6 +44,8 @@ def figure(
     models: Models = None,
     seeds: Seeds = None,
     epochs: Epochs = None,
+    rate: Rate = None,
+    frames: Frames = None,
     store: StoreFolder = DEFAULT_STORE,
     modules: Imports = None,
 ) -> None:
@@ -58,7 +62,8 @@ def figure(
 
     import_user_modules(modules)
     check_output_file(out, store, modules, overwrite=overwrite)
-    runs = Selection(datasets, methods, models, seeds, epochs).runs([name])
+    selection = Selection(datasets, methods, models, seeds, epochs, rate, frames)
+    runs = selection.runs([name])
     records = Store(store).records(runs)
     n_missing = len(runs) - len(records)
     if n_missing:

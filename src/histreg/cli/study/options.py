@@ -49,6 +49,14 @@ Epochs = Annotated[
     int | None,
     typer.Option("--epochs", help="Number of epochs, instead of the paper's."),
 ]
+Rate = Annotated[
+    float | None,
+    typer.Option("--rate", help="Learning rate, instead of the paper's."),
+]
+Frames = Annotated[
+    int | None,
+    typer.Option("--frames", help="Frames of each game, from the start of its file."),
+]
 Format = Annotated[
     str, typer.Option("--format", help=f"Output format: {', '.join(FORMATS)}.")
 ]

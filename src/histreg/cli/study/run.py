@@ -25,10 +25,12 @@ from histreg.cli.study.options import (
     DataDir,
     Datasets,
     Epochs,
+    Frames,
     Imports,
     Methods,
     Models,
     Names,
+    Rate,
     Seeds,
     StoreFolder,
 )
@@ -54,6 +56,8 @@ def run(
     models: Models = None,
     seeds: Seeds = None,
     epochs: Epochs = None,
+    rate: Rate = None,
+    frames: Frames = None,
     jobs: Jobs = None,
     executor: Annotated[
         str | None,
@@ -81,7 +85,7 @@ def run(
 
     import_user_modules(modules)
     records = Store(store)
-    runs = Selection(datasets, methods, models, seeds, epochs).runs(names)
+    runs = Selection(datasets, methods, models, seeds, epochs, rate, frames).runs(names)
     stacks = runner.plan(runs, records)
     console = Console()
     n_missing = sum(map(len, stacks))

@@ -21,6 +21,8 @@ class Selection:
     models: str | None = None
     seeds: str | None = None
     epochs: int | None = None
+    rate: float | None = None
+    frames: int | None = None
 
     def runs(self, names: list[str]) -> tuple[Run, ...]:
         """Return the selected runs of experiments, each once.
@@ -46,6 +48,8 @@ class Selection:
                 models=split_option(self.models),
                 seeds=seeds,
                 epochs=self.epochs,
+                rate=self.rate,
+                frames=self.frames,
             )
             runs |= dict.fromkeys(chosen)
         self._check(runs, wanted, ", ".join(names))
@@ -71,11 +75,15 @@ class Selection:
             raise InputError(
                 f"--models applies only to forecasts, and {experiments} has none"
             )
-        if self.epochs is not None and not any(hasattr(run, "epochs") for run in runs):
-            raise InputError(
-                "--epochs applies only to networks trained in epochs, and "
-                f"{experiments} has none"
-            )
+        for option, given, number, kind in (
+            ("--epochs", self.epochs, "epochs", "networks trained in epochs"),
+            ("--rate", self.rate, "learning_rate", "networks trained in epochs"),
+            ("--frames", self.frames, "n_frames", "values of games"),
+        ):
+            if given is not None and not any(number in run.numbers for run in runs):
+                raise InputError(
+                    f"{option} applies only to {kind}, and {experiments} has none"
+                )
 
 
 def _parse_methods(given: str | None) -> list[str]:

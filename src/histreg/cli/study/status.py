@@ -13,9 +13,11 @@ from histreg.cli.study.options import (
     DEFAULT_STORE,
     Datasets,
     Epochs,
+    Frames,
     Imports,
     Methods,
     Models,
+    Rate,
     Seeds,
     StoreFolder,
 )
@@ -39,6 +41,8 @@ def status(
     models: Models = None,
     seeds: Seeds = None,
     epochs: Epochs = None,
+    rate: Rate = None,
+    frames: Frames = None,
     store: StoreFolder = DEFAULT_STORE,
     modules: Imports = None,
 ) -> None:
@@ -53,7 +57,7 @@ def status(
 
     import_user_modules(modules)
     records = Store(store)
-    selection = Selection(datasets, methods, models, seeds, epochs)
+    selection = Selection(datasets, methods, models, seeds, epochs, rate, frames)
     table = Table("experiment", "data", "done", "running", "missing", "failed")
     all_states: list[State] = []
     errors: list[ValueError] = []

@@ -14,11 +14,13 @@ from histreg.cli.study.options import (
     Datasets,
     Epochs,
     Format,
+    Frames,
     Imports,
     Methods,
     Models,
     Name,
     OutFile,
+    Rate,
     Seeds,
     StoreFolder,
     split_option,
@@ -39,6 +41,8 @@ def table(
     models: Models = None,
     seeds: Seeds = None,
     epochs: Epochs = None,
+    rate: Rate = None,
+    frames: Frames = None,
     form: Format = "text",
     metrics: Annotated[
         str | None,
@@ -74,7 +78,8 @@ def table(
     chosen = tuple(asked) or (MAIN_METRICS[:1] if paired else usual)
     for metric in chosen:
         check_choice("--metrics", metric, METRICS)
-    runs = Selection(datasets, methods, models, seeds, epochs).runs([name])
+    selection = Selection(datasets, methods, models, seeds, epochs, rate, frames)
+    runs = selection.runs([name])
     if paired:
         check_paired(name, asked)
     records = Store(store).records(runs)

@@ -27,9 +27,11 @@ from histreg.cli.study.options import (
     DataDir,
     Datasets,
     Epochs,
+    Frames,
     Imports,
     Methods,
     Models,
+    Rate,
     Seeds,
     StoreFolder,
 )
@@ -67,6 +69,8 @@ def verify(
     models: Models = None,
     seeds: Seeds = None,
     epochs: Epochs = None,
+    rate: Rate = None,
+    frames: Frames = None,
     jobs: Jobs = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show which records, and how long.")
@@ -93,7 +97,7 @@ def verify(
         from histreg.study.engine.verification import stacks_of
 
     import_user_modules(modules)
-    selection = Selection(datasets, methods, models, seeds, epochs)
+    selection = Selection(datasets, methods, models, seeds, epochs, rate, frames)
     known = _known_runs(names, selection)
     records = Store(store).records(_selected_runs(names, selection, known))
     if not records:

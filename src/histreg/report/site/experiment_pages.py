@@ -10,7 +10,9 @@ from histreg.report.experiment_tables import MAIN_METRICS, tables_of
 from histreg.report.printed_table import PrintedTable
 from histreg.report.site.page_figures import PageFigure, page_figure
 from histreg.report.site.study_results import JudgedClaim, StudyResults
+from histreg.report.value_tables import size_of
 from histreg.study.analysis.statistics import METRICS
+from histreg.study.atari.runs import ValueRun
 from histreg.study.catalogue import EXPERIMENTS, Experiment
 from histreg.study.catalogue.tabular_runs import PROTOCOL
 from histreg.study.datasets import source
@@ -143,8 +145,10 @@ def facts_of(runs: Sequence[Run], records: Sequence[Record]) -> dict[str, str]:
         }
         title = source(name).title
         data.append(f"{title} ({epochs.pop():,} epochs)" if len(epochs) == 1 else title)
+    on_games = [run for run in runs if isinstance(run, ValueRun)]
     facts = {
         "Data": ", ".join(data),
+        "Size": size_of(on_games) if on_games else "",
         "Methods": ", ".join(_facets(runs, "method")),
         "Seeds": ", ".join(_facets(runs, "seed")),
         "Runs": f"{len(records):,} of {len(runs):,} have a record",

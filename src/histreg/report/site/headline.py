@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from histreg.report.beside_paper import UNMATCHED, apart_of, in_paper, shown
+from histreg.report.beside_paper import apart_of, in_paper, shown
 from histreg.report.printed_table import PrintedTable
 from histreg.report.site.page_tables import distance
 from histreg.report.site.study_results import StudyResults
-from histreg.study.analysis.paper import published
+from histreg.report.value_tables import size_of
+from histreg.study.analysis.paper import UNMATCHED, published, rows_of
 from histreg.study.analysis.statistics import (
     TableSetting,
     best_settings,
     settings_of,
 )
-from histreg.study.catalogue import DATA, EXPERIMENTS, OVERALL
+from histreg.study.atari.runs import ValueRun
+from histreg.study.catalogue import DATA, EXPERIMENTS
 from histreg.study.datasets import GAMES, SERIES, source
 from histreg.study.engine.runs import Record, Run
 
@@ -72,12 +74,10 @@ def headline(records: Sequence[Record]) -> Headline:
     ]
     by_place = {(setting.method.name, setting.dataset): setting for setting in best}
     lowest = {name: _lowest(best, name) for name in DATA}
-    rows: list[tuple[str, list[HeadlineCell]]] = []
-    for name in dict.fromkeys(method.name for method in OVERALL):
-        if any(published(of, name, MAIN) for of in DATA):
-            rows.append((name, [_cell(name, of, by_place, lowest[of]) for of in DATA]))
-        elif name.startswith(UNMATCHED):
-            rows.append((UNMATCHED, [_unmatched(of) for of in DATA]))
+    rows = [
+        (row, [_cell(row, of, by_place, lowest[of]) for of in DATA])
+        for row in rows_of("overall")
+    ]
     counts = [cell.seeds for _, cells in rows for cell in cells]
     titles = [source(name).title for name in DATA]
     return Headline(titles, rows, max(counts, default=0))
@@ -96,6 +96,8 @@ def _cell(
 ) -> HeadlineCell:
     paper = published(of, name, MAIN)
     shown_paper = "" if paper is None else shown(paper)
+    if name in UNMATCHED:
+        return HeadlineCell("", shown_paper)
     setting = by_place.get((name, of))
     if setting is None or MAIN not in setting.estimates:
         return HeadlineCell(NOT_RUN, shown_paper)
@@ -103,11 +105,6 @@ def _cell(
     in_table = in_paper(setting, MAIN)
     apart = "" if in_table is None else apart_of(ours, in_table)
     return HeadlineCell(shown(ours), shown_paper, apart, ours.n, setting is lowest)
-
-
-def _unmatched(of: str) -> HeadlineCell:
-    paper = published(of, UNMATCHED, MAIN)
-    return HeadlineCell("", "" if paper is None else shown(paper))
 
 
 def what_was_run(study: StudyResults) -> PrintedTable:
@@ -123,8 +120,17 @@ def what_was_run(study: StudyResults) -> PrintedTable:
         (EXPERIMENTS[name].title, *(row[i] for i in used))
         for name, row in counts.items()
     ]
-    notes = ["Runs with a record, of all that the experiment has."]
+    notes = [
+        "Runs with a record, of all that the experiment has.",
+        *_sizes(run for each in EXPERIMENTS.values() for run in each.runs),
+    ]
     return PrintedTable("What was run", ("experiment", *titles), rows, notes)
+
+
+def _sizes(runs: Iterable[Run]) -> list[str]:
+    """Return a note on the games, of which the experiments have only a part."""
+    on_games = [run for run in runs if isinstance(run, ValueRun)]
+    return [f"Atari: {size_of(on_games)}."] if on_games else []
 
 
 def _column(run: Run) -> str:

@@ -12,19 +12,25 @@ import torch
 
 from histreg import theory
 from histreg.bins import PRESETS, Bins
+from histreg.report.column_tables import rmse_over_all_rows
 from histreg.study.analysis.comparisons import Comparison
+from histreg.study.analysis.estimates import Estimate
 from histreg.study.analysis.paper import published, published_log_ratios
 from histreg.study.analysis.ratios import geometric_mean
 from histreg.study.analysis.statistics import best_settings, settings_of
+from histreg.study.catalogue import RECOMMENDED
+from histreg.study.catalogue.optimisation import TRAINED
 from histreg.study.claims import Evidence
 from histreg.study.methods import (
     L2,
+    HLGauss,
     HLOneBin,
     L2Noise,
     L2SoftmaxPerBin,
     LinearRegression,
     Method,
 )
+from histreg.study.tabular.curves import early_area
 
 Numbers = Mapping[str, float]
 
@@ -130,12 +136,45 @@ def _padding(_: Evidence) -> Numbers:
     }
 
 
-def _presets(_: Evidence) -> Numbers:
-    return {name: _of_preset(name) for name in ("tabular", "recommended")}
+def _presets(evidence: Evidence) -> Numbers:
+    biases = {name: _of_preset(name) for name in ("tabular", "recommended")}
+    return {**biases, **_change(evidence, "pole"), **_change(evidence, "bike")}
+
+
+def _change(evidence: Evidence, name: str) -> Numbers:
+    """Return what the recommended bins change on a data set, in per cent."""
+    usual, recommended = (
+        evidence.values(name, method) for method in (HLGauss(), RECOMMENDED)
+    )
+    pairs = Comparison.of(recommended, usual)
+    unit = _mae(evidence, name, HLGauss()) / 100
+    low, high = pairs.interval
+    numbers = {"": pairs.mean, "_low": low, "_high": high}
+    return {f"{name}{end}": number / unit for end, number in numbers.items()}
 
 
 def _unit_of_sigma(_: Evidence) -> Numbers:
     return {"factor": 100 / (100 - 2 * 10)}
+
+
+def _set_ups(evidence: Evidence) -> Numbers:
+    def bias(what: str, kind: str, over: str, start: float) -> float:
+        """Return the bias at the first place of its grid from a start on."""
+        record = evidence.measurement(what, "")
+        if record is None:
+            return math.nan
+        curves = record.outcome.curves
+        pairs = zip(curves[over], curves[kind], strict=True)
+        return next((height for x, height in pairs if x >= start), math.nan)
+
+    padding = ("truncation bias", "padding_in_sigmas", 3.0)
+    sigma = ("sigma_in_bins", 0.8)
+    return {
+        "code": bias("bias", *padding),
+        "text": bias("bias-by-text", *padding),
+        "bins": bias("bias-by-text", "discretisation bias", *sigma),
+        "range": bias("bias-by-text", "discretisation bias of range", *sigma),
+    }
 
 
 def _negligible(_: Evidence) -> Numbers:
@@ -180,22 +219,25 @@ def _games_of_paper() -> Comparison:
 
 
 def _least_squares(evidence: Evidence) -> Numbers:
-    name, method, rmse = LinearRegression.name, LinearRegression(), "{} RMSE".format
+    def ours(name: str, metric: str) -> float:
+        return _mae(evidence, name, LinearRegression(), metric)
+
+    def paper(name: str, metric: str) -> float:
+        return _paper(name, LinearRegression.name, metric)
+
+    def over_all(of: Callable[[str, str], float], name: str) -> float:
+        return rmse_over_all_rows(of(name, "train RMSE"), of(name, "test RMSE"))
+
     return {
-        "ours": _mae(evidence, "bike", method, "train MAE"),
-        "paper": _paper("bike", name, "train MAE"),
-        "ct": _over_all_rows(lambda part: _mae(evidence, "ct", method, rmse(part))),
-        "paper_ct": _over_all_rows(lambda part: _paper("ct", name, rmse(part))),
+        "ours": ours("bike", "train MAE"),
+        "paper": paper("bike", "train MAE"),
+        "mae": ours("ct", "train MAE"),
+        "mae_385": ours("ct-385", "train MAE"),
+        "paper_mae": paper("ct", "train MAE"),
+        "ct": over_all(ours, "ct"),
+        "ct_385": over_all(ours, "ct-385"),
+        "paper_ct": over_all(paper, "ct"),
     }
-
-
-def _over_all_rows(rmse: Callable[[str], float]) -> float:
-    """Return the RMSE over all rows, training and test rows together.
-
-    It depends far less on the split than either part alone, because rows that are easy
-    to predict lower one part's error and raise the other's.
-    """
-    return math.sqrt(0.8 * rmse("train") ** 2 + 0.2 * rmse("test") ** 2)
 
 
 def _borders_of_pole(evidence: Evidence) -> Numbers:
@@ -210,7 +252,18 @@ def _start(evidence: Evidence) -> Numbers:
         "zero": _mae(evidence, "bike", L2()),
         "random": _mae(evidence, "bike", L2(), has_authors_head=True),
         "paper": _paper("bike", "l2"),
+        **{
+            f"{name}_{start}": _first_epochs(evidence, method, has_authors_head=random)
+            for name, method in (("l2", L2()), ("hl", HLGauss()))
+            for start, random in (("zero", False), ("random", True))
+        },
     }
+
+
+def _first_epochs(evidence: Evidence, method: Method, **how: bool) -> float:
+    """Return the mean train MAE of the first epochs on Pole; NaN if it was not run."""
+    areas = evidence.summaries("pole", method, early_area, **TRAINED, **how)
+    return Estimate.of(areas.values()).mean
 
 
 def _projected(_: Evidence) -> Numbers:
@@ -242,6 +295,7 @@ MEASURED: dict[str, Callable[[Evidence], Numbers]] = {
     "I4": _padding,
     "I5": _presets,
     "I7": _unit_of_sigma,
+    "I8": _set_ups,
     "I9": _negligible,
     "I10": _smallest,
     "I11": _by_padding,

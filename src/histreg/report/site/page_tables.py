@@ -13,7 +13,10 @@ CLOSE = 1.0  # joint standard errors, within which most differences are by chanc
 LONGEST = 24  # letters of a word column that is not broken into lines
 SYMBOLS = {
     Verdict.CONFIRMED: "✓",
+    Verdict.HOLDS_SO_FAR: "(✓)",
     Verdict.REFUTED: "✗",
+    Verdict.FAILS_SO_FAR: "(✗)",
+    Verdict.DEPENDS: "±",
     Verdict.NOT_SIGNIFICANT: "≈",
     Verdict.NOT_RUN: "·",
 }

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 
 from histreg._files import atomic_folder
 from histreg.report.beside_paper import FAR_APART
+from histreg.report.claim_tables import HOW_COUNTED
 from histreg.report.coverage_tables import cells_beyond, coverage_summary
 from histreg.report.site.downloads import csv_of, jsonl_of
 from histreg.report.site.experiment_pages import ExperimentPage, neighbours
@@ -23,9 +24,10 @@ from histreg.report.site.inconsistencies import inconsistencies
 from histreg.report.site.loss_page import RANGE, draw_loss, snapshots_of
 from histreg.report.site.page_figures import page_figure
 from histreg.report.site.page_tables import SYMBOLS, class_of, page_table
-from histreg.report.site.study_results import StudyResults
+from histreg.report.site.study_results import SUBSET, StudyResults
 from histreg.study.catalogue import EXPERIMENTS
-from histreg.study.claims import CLAIMS, Verdict
+from histreg.study.claims import CLAIMS, HOW_DECIDED, Verdict
+from histreg.study.datasets import source
 from histreg.study.engine.store import Store
 
 GENERATOR = "histreg study report"
@@ -88,6 +90,7 @@ class _Site:
             "SYMBOLS": SYMBOLS,
             "class_of": class_of,
             "experiments": EXPERIMENTS,
+            "subset": source(SUBSET),
             "claim_links": {name: f"claims.html#{name}" for name in CLAIMS},
         }
 
@@ -106,7 +109,8 @@ class _Site:
     def front(self) -> None:
         figure = Figure(figsize=(5.6, 4.3), layout="constrained")
         draw_loss(figure.add_subplot())
-        counts = Counter(judged.verdict for judged in self.study.judged)
+        of_paper, others = self.study.by_origin
+        counts = Counter(judged.verdict for judged in of_paper)
         links = {e.title: f"experiments/{e.name}.html" for e in EXPERIMENTS.values()}
         self.render(
             "index.html",
@@ -114,14 +118,24 @@ class _Site:
             picture=page_figure(figure, "loss"),
             headline=headline(self.study.records["overall"]),
             counts=[(verdict, counts[verdict]) for verdict in Verdict],
-            judged=self.study.judged,
+            of_paper=of_paper,
+            others=others,
+            on_subset=self.study.on_subset,
             coverage=coverage_summary(self.study.coverage),
             run=what_was_run(self.study),
             run_links=links,
         )
 
     def claims(self) -> None:
-        self.render("claims.html", "claims.html", judged=self.study.judged)
+        of_paper, others = self.study.by_origin
+        self.render(
+            "claims.html",
+            "claims.html",
+            how=(HOW_DECIDED, HOW_COUNTED),
+            of_paper=of_paper,
+            others=others,
+            on_subset=self.study.on_subset,
+        )
 
     def loss(self) -> None:
         records = self.study.records.get("snapshots", ())

@@ -13,9 +13,6 @@ from scipy import stats
 
 from histreg.study.analysis.estimates import Estimate
 
-LEVEL = 0.05
-"""Of a one-sided test: with five seeds, all five must agree (1 of 32)."""
-
 Alternative = Literal["less", "greater", "two-sided"]
 """What is tested: that the differences are below 0, above 0, or either."""
 
@@ -27,8 +24,9 @@ class Comparison:
     Pairs are seeds, which fix the split, the first weights and the batches, so that
     what is left of a difference is the condition and its interplay with these; or they
     are games, whose differences are logarithms of ratios (`histreg.study.analysis
-    .ratios`). Few seeds are decided by the permutation test, which is exact and assumes
-    no distribution; games by the t-test and the sign test, as in the paper.
+    .ratios`). Claims are decided by the intervals; p-values are for tables. That of the
+    permutation test is exact and assumes no distribution, but of five pairs it cannot
+    be below 1/16 (two-sided).
 
     Parameters
     ----------
@@ -129,6 +127,19 @@ class Comparison:
         # The more pairs are lower, the lower the first condition.
         of_count = {"less": "greater", "greater": "less"}.get(alternative, alternative)
         return float(stats.binomtest(self.n_lower, n, alternative=of_count).pvalue)
+
+    @property
+    def lower_share_interval(self) -> tuple[float, float]:
+        """The exact 95 % interval of the share of pairs in which the first is lower.
+
+        Clopper and Pearson's; pairs without a difference are left out. From 0 to 1 if
+        there are no others.
+        """
+        n = sum(difference != 0 for difference in self.differences)
+        if not n:
+            return 0.0, 1.0
+        interval = stats.binomtest(self.n_lower, n).proportion_ci(0.95)
+        return float(interval.low), float(interval.high)
 
     @property
     def p_wilcoxon(self) -> float:

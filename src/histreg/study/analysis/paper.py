@@ -12,12 +12,24 @@ from types import MappingProxyType
 from histreg.study.analysis.estimates import Estimate, students_factor
 from histreg.study.datasets import DATASETS, SERIES
 from histreg.study.engine.runs import Run
-from histreg.study.methods import L2, HLGauss
+from histreg.study.methods import (
+    L2,
+    HLGauss,
+    L2SoftmaxMean,
+    L2SoftmaxPerBin,
+    Method,
+)
 from histreg.study.series.runs import ForecastRun
 from histreg.study.tabular.representations import column_of, with_own_body
 from histreg.study.tabular.runs import TabularRun
 
 FORECAST_TABLES = ("ett_mse", "ett_mae")
+UNMATCHED = MappingProxyType({"l2+Softmax": (L2SoftmaxPerBin.name, L2SoftmaxMean.name)})
+"""Rows of the paper that match none of our methods, with those that might be meant.
+
+The formula of l2+Softmax cannot have the numbers of its row, and the loss that can have
+them has a row of its own, l2+Softmax+Mean, beside which it stands.
+"""
 NUMBERS = {
     "overall": (1, 7),
     "discretisation_main": (2, 2),
@@ -127,6 +139,37 @@ def published(dataset: str, method: str, metric: str) -> Estimate | None:
     return _published().get((dataset, "", method, metric))
 
 
+@functools.cache
+def rows_of(*tables: str) -> tuple[str, ...]:
+    """Return the methods of some tables, or all, as the paper names and orders them.
+
+    Examples
+    --------
+    >>> rows_of("overall")[:3]
+    ('Linear Regression', 'l2', 'l2+Noise')
+    """
+    rows = _rows("paper_results.csv")
+    names = (row["method"] for row in rows if not tables or row["table"] in tables)
+    return tuple(dict.fromkeys(names))
+
+
+def matched_row(method: Method) -> str | None:
+    """Return the row of the paper that a method stands beside; None if it has none.
+
+    The one place that says which of our methods is which of the paper's: the one with
+    the same formula, which also has the name. A variant of ours, with other parameters,
+    has no row, unless the paper reports its best setting.
+
+    Examples
+    --------
+    >>> matched_row(L2SoftmaxMean())
+    'l2+Softmax+Mean'
+    """
+    is_variant = method.label != method.name and not method.is_tuned
+    has_row = method.name in rows_of() and method.name not in UNMATCHED
+    return method.name if has_row and not is_variant else None
+
+
 def published_name(run: TabularRun) -> str | None:
     """Return what the paper calls the method of a run; None if it has no such run.
 
@@ -136,17 +179,15 @@ def published_name(run: TabularRun) -> str | None:
     >>> published_name(run)
     'l2 [Fixed]'
     """
-    method = run.method
-    if with_own_body(run).changes:
+    row = matched_row(run.method)
+    if row is None or with_own_body(run).changes:
         return None
-    if method.label != method.name and not method.is_tuned:
-        return None  # a variant of ours
     column = column_of(run)
     if column == "Default":
-        return method.name
-    if run.donor is not None and {run.donor, method} != {L2(), HLGauss()}:
+        return row
+    if run.donor is not None and {run.donor, run.method} != {L2(), HLGauss()}:
         return None
-    return f"{method.name} [{column}]"
+    return f"{row} [{column}]"
 
 
 def row_of(run: Run) -> Row | None:

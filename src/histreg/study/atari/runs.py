@@ -15,8 +15,11 @@ from histreg.study.networks.runs import NetworkRun
 TARGETS = ("arrival", "textbook")
 """With the reward of the action that led to a state, as the authors do; without it."""
 
-N_FRAMES = 250_000
-"""Frames of the freely available files; the full ones have forty times as many."""
+N_FRAMES, N_FRAMES_OF_PAPER = 250_000, 10_000_000
+"""Frames of each game here, and at least in the paper."""
+CODE_RATE, TEXT_RATE = 1e-4, 1e-3
+"""Learning rates of the authors' code and of the paper's text."""
+MOST_EPOCHS = 3  # in the paper's appendix
 S_A_FRAME = 1.3e-3
 """Seconds of one busy core to train on a frame, with its part of replay and test."""
 
@@ -58,7 +61,7 @@ class ValueRun(NetworkRun):
     target: str = "arrival"
     n_frames: int = N_FRAMES
     epochs: int = 1
-    learning_rate: float = 1e-4
+    learning_rate: float = CODE_RATE
     batch_size: int = 32
 
     def __post_init__(self) -> None:
@@ -81,6 +84,22 @@ class ValueRun(NetworkRun):
         """Game, method, seed, and deviations from the protocol."""
         parts = [self.dataset, self.method.name, f"seed {self.seed}"]
         return ", ".join([*parts, *self.changes])
+
+    @property
+    def is_of_paper(self) -> bool:
+        """Whether it follows the authors' code or the paper's text, on enough frames.
+
+        The code has the reward of arrival and the lower rate, the text neither; the
+        number of epochs is one or, in the appendix, up to three. The paper's own
+        numbers do not say which of them they are of.
+        """
+        sources = {("arrival", CODE_RATE), ("textbook", TEXT_RATE)}
+        return (
+            (self.target, self.learning_rate) in sources
+            and self.n_frames >= N_FRAMES
+            and self.epochs <= MOST_EPOCHS
+            and self.batch_size == ValueRun.batch_size
+        )
 
     @property
     def changes(self) -> list[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from histreg._checks import check_choice
 from histreg.study.catalogue import (
+    architectures,
     forecasts,
     optimisation,
     overall,
@@ -37,6 +38,7 @@ from histreg.study.shapes.tables import HEAVY, LIGHT
 FAMILIES = (
     synthetic,
     overall,
+    architectures,
     target,
     representation,
     optimisation,

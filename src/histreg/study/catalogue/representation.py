@@ -28,6 +28,7 @@ from histreg.study.tabular.runs import TabularRun
 
 WEIGHTS = (0.0, 0.01, 0.1, 1.0, 10.0, 100.0)
 MOMENTS = (2, 3, 4, 6, 8)
+"""Weights and moments are ours: the paper does not state its own."""
 AUXILIARY = (*map(L2MultiTask, WEIGHTS), *map(L2Moments, MOMENTS))
 
 
@@ -109,7 +110,8 @@ EXPERIMENTS = (
         "Is a histogram, or are moments, good as something else to learn?",
         tabular((L2(), *AUXILIARY, HLGauss())),
         protocol="l2 with a second head trained by HL-Gauss, whose weight varies; and "
-        "l2 that also predicts powers of y.",
+        "l2 that also predicts powers of y. The weights and numbers of moments are "
+        "ours: the paper does not state its own.",
         figure=FigureSpec(
             "sweep",
             "Errors over the weight of the second task and over the number of moments.",

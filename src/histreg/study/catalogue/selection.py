@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from histreg._checks import check_choice, check_count
+from histreg._checks import check_choice, check_count, check_positive
 from histreg.study.datasets import FRAMES, GAMES, SERIES, TABLES
 from histreg.study.engine.runs import Run
 from histreg.study.methods import METHODS
@@ -21,6 +21,8 @@ def selected(
     models: Collection[str] = (),
     seeds: Collection[int] = (),
     epochs: int | None = None,
+    rate: float | None = None,
+    frames: int | None = None,
 ) -> tuple[Run, ...]:
     """Return the selected runs; all of them if nothing is selected.
 
@@ -36,6 +38,10 @@ def selected(
     seeds : collection of int
     epochs : int, optional
         Number of epochs instead of the protocol's, for networks trained in epochs.
+    rate : float, optional
+        Learning rate instead of the protocol's, for the same networks.
+    frames : int, optional
+        Number of frames of a game instead of the protocol's.
     """
     for name in datasets:
         check_choice("--datasets", name, {**TABLES, **FRAMES, **SERIES, **GAMES})
@@ -45,6 +51,12 @@ def selected(
         check_choice("--models", name, ARCHITECTURES)
     if epochs is not None:
         check_count("--epochs", epochs, at_least=1)
+    if rate is not None:
+        check_positive("--rate", rate)
+    if frames is not None:
+        check_count("--frames", frames, at_least=1)
+    given = {"epochs": epochs, "learning_rate": rate, "n_frames": frames}
+    numbers = {name: number for name, number in given.items() if number is not None}
     if datasets:
         runs = [run for name in datasets for run in _on(name, runs)]
     chosen = []
@@ -55,10 +67,8 @@ def selected(
             continue
         if seeds and run.facet("seed") not in (None, *seeds):
             continue
-        if epochs is not None:
-            run = run.for_epochs(epochs)
-        chosen.append(run)
-    return tuple(chosen)
+        chosen.append(run.with_numbers(**numbers))
+    return tuple(dict.fromkeys(chosen))  # runs of several rates may have become one
 
 
 def _on(dataset: str, runs: Sequence[Run]) -> list[Run]:

@@ -25,15 +25,19 @@ EXPERIMENTS = (
         "Bias simulation",
         "Figure 13",
         "How much do bins and truncation move the mean of a Gaussian target?",
-        (Measurement("bias"),),
+        (Measurement("bias"), Measurement("bias-by-text")),
         protocol="No training, no data: the mean of a Gaussian target minus its y, "
-        "over a bin, for a range of sigmas (discretisation) and of paddings "
-        "(truncation).",
+        "for a range of sigmas (discretisation) and of paddings (truncation), which "
+        "are those of the authors' code. Twice: with y over one bin, as in the code; "
+        "and with y over 100 bins, as in the text. The text's 100 bins cannot hold "
+        "its padding of 100, so that its discretisation has 100 more bins on each "
+        "side; its truncation follows its formula, with 100 bins in all.",
         table=TableSpec("bias"),
         figure=FigureSpec(
             "bias",
             "The bias over the place in a bin and sigma; its mean size over sigma; "
-            "and over the padding.",
+            "and over the padding. Above as in the authors' code, below as in the "
+            "paper's text, with the code's means in grey.",
         ),
     ),
     Experiment(

@@ -14,9 +14,10 @@ from histreg.study.claims import (
     theory,
     values,
 )
-from histreg.study.claims.claim import Claim, Judgement, decided_on, verdict_of
+from histreg.study.claims.claim import Claim, Judgement, Origin, judged_on, verdict_of
 from histreg.study.claims.evidence import Evidence
-from histreg.study.claims.findings import Finding, Verdict
+from histreg.study.claims.findings import HOW_DECIDED, OF_PARTS, Finding, Verdict
+from histreg.study.claims.scope import Scope
 
 SUBJECTS = (
     synthetic,
@@ -38,11 +39,15 @@ CLAIMS: dict[str, Claim] = {
 
 __all__ = [
     "CLAIMS",
+    "HOW_DECIDED",
+    "OF_PARTS",
     "Claim",
     "Evidence",
     "Finding",
     "Judgement",
+    "Origin",
+    "Scope",
     "Verdict",
-    "decided_on",
+    "judged_on",
     "verdict_of",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -16,6 +16,7 @@ from histreg.study.claims.findings import (
     not_higher,
     not_lower,
     on_dataset,
+    on_some,
     within,
 )
 from histreg.study.engine.runs import Record
@@ -114,6 +115,22 @@ def lower_each(pairs: Iterable[Pair], *, where: Where = ALL_TABLES) -> Find:
     return _compared("below", lower, pairs, where)
 
 
+def lower_on_some(pairs: Iterable[Pair], *, where: Where = ALL_TABLES) -> Find:
+    """Find whether the first of each pair is below the second on some data set."""
+    pairs = tuple(pairs)
+
+    def find(evidence: Evidence) -> list[Finding]:
+        return [
+            on_some(
+                f"{_part(a, 'below', b)} on some data set",
+                lower_each([(a, b)], where=where)(evidence),
+            )
+            for a, b in pairs
+        ]
+
+    return find
+
+
 def not_lower_each(
     pairs: Iterable[Pair], margin: float, *, where: Where = ALL_TABLES
 ) -> Find:
@@ -141,6 +158,18 @@ def within_each(
 def all_of(*finds: Find) -> Find:
     """Return the findings of several functions as one."""
     return lambda evidence: list(chain.from_iterable(f(evidence) for f in finds))
+
+
+def in_reading(reading: str, find: Find) -> Find:
+    """Return findings that follow one reading of the paper, which their parts name."""
+
+    def found(evidence: Evidence) -> list[Finding]:
+        return [
+            replace(finding, part=f"{finding.part}, {reading}", reading=reading)
+            for finding in find(evidence)
+        ]
+
+    return found
 
 
 def _compared(

@@ -42,6 +42,11 @@ class Evidence:
     datasets: tuple[str, ...] = DATA
     epochs: int | None = None
 
+    @property
+    def departures(self) -> tuple[str, ...]:
+        """How the runs differ from the paper's protocol, in words."""
+        return () if self.epochs is None else (f"{self.epochs} epochs",)
+
     def datasets_named(self, *names: str) -> tuple[str, ...]:
         """Return the data sets with one of these names.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from histreg.study.catalogue.robustness import CORRUPTED
 from histreg.study.claims.claim import Claim
 from histreg.study.claims.conditions import Condition, lower_each
+from histreg.study.claims.scope import PAPER_TABLES
 from histreg.study.methods import L1, L2, HLGauss, HLOneBin
 
 MOST = CORRUPTED[-1]
@@ -39,6 +40,7 @@ CLAIMS = (
                 (_GAUSS_LOST, _L2_LOST),
             ]
         ),
+        PAPER_TABLES,
     ),
     Claim(
         "K30",
@@ -59,5 +61,6 @@ CLAIMS = (
                 (_GAUSS_ERROR, _L2_ERROR),
             ]
         ),
+        PAPER_TABLES,
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 from histreg.study.catalogue import experiment
@@ -16,6 +17,7 @@ from histreg.study.catalogue.synthetic import (
 from histreg.study.claims.claim import Claim
 from histreg.study.claims.evidence import Evidence
 from histreg.study.claims.findings import BySeed, Finding, in_range, lower, not_higher
+from histreg.study.claims.scope import SINES
 from histreg.study.engine.runs import Record, Run
 from histreg.study.methods import L2, Method
 from histreg.study.sines.curves import BestRate, best_rates
@@ -76,29 +78,37 @@ def _task(run: Run) -> tuple[object, ...]:
     return run.method, run.alpha, run.beta, run.value_range
 
 
+def _on_sines(findings: list[Finding]) -> list[Finding]:
+    return [replace(finding, on=SINES.names) for finding in findings]
+
+
 def _frequency(evidence: Evidence) -> list[Finding]:
     sines = _Sines(evidence)
-    return [
-        lower(
-            f"{loss[0].name}: alpha {a:g} below alpha {b:g}",
-            sines.areas(loss, a),
-            sines.areas(loss, b),
-        )
-        for loss in (L2_LOSS, HL_NEAR)
-        for a, b in pairwise(HIGHER)
-    ]
+    return _on_sines(
+        [
+            lower(
+                f"{loss[0].name}: alpha {a:g} below alpha {b:g}",
+                sines.areas(loss, a),
+                sines.areas(loss, b),
+            )
+            for loss in (L2_LOSS, HL_NEAR)
+            for a, b in pairwise(HIGHER)
+        ]
+    )
 
 
 def _faster(evidence: Evidence) -> list[Finding]:
     sines = _Sines(evidence)
-    return [
-        lower(
-            f"alpha {alpha:g}: HL-Gauss below l2",
-            sines.areas(HL_NEAR, alpha),
-            sines.areas(L2_LOSS, alpha),
-        )
-        for alpha in HIGHER[1:]
-    ]
+    return _on_sines(
+        [
+            lower(
+                f"alpha {alpha:g}: HL-Gauss below l2",
+                sines.areas(HL_NEAR, alpha),
+                sines.areas(L2_LOSS, alpha),
+            )
+            for alpha in HIGHER[1:]
+        ]
+    )
 
 
 def _offset(evidence: Evidence) -> list[Finding]:
@@ -120,21 +130,23 @@ def _offset(evidence: Evidence) -> list[Finding]:
         )
         for beta in FARTHER[1:]
     ]
-    return grows + stays
+    return _on_sines(grows + stays)
 
 
 def _fit(evidence: Evidence) -> list[Finding]:
     sines = _Sines(evidence)
-    return [
-        in_range(
-            f"HL-Gauss ends below {FITS:g}", sines.finals(HL_NEAR, ALPHA), high=FITS
-        ),
-        in_range(
-            f"l2 ends above {DOES_NOT_FIT:g}",
-            sines.finals(L2_LOSS, ALPHA),
-            low=DOES_NOT_FIT,
-        ),
-    ]
+    return _on_sines(
+        [
+            in_range(
+                f"HL-Gauss ends below {FITS:g}", sines.finals(HL_NEAR, ALPHA), high=FITS
+            ),
+            in_range(
+                f"l2 ends above {DOES_NOT_FIT:g}",
+                sines.finals(L2_LOSS, ALPHA),
+                low=DOES_NOT_FIT,
+            ),
+        ]
+    )
 
 
 CLAIMS = (
@@ -145,6 +157,7 @@ CLAIMS = (
         f"the one at 20 (beta 0, bins on [-1.5, 1.5]). {AREAS}",
         ("sines",),
         _frequency,
+        SINES,
     ),
     Claim(
         "K2",
@@ -152,6 +165,7 @@ CLAIMS = (
         f"The area of HL-Gauss (bins on [-1.5, 1.5]) is below that of l2. {AREAS}",
         ("sines",),
         _faster,
+        SINES,
     ),
     Claim(
         "K3",
@@ -162,6 +176,7 @@ CLAIMS = (
         f"{SAME:.0%} above that at 0. {AREAS}",
         ("sines",),
         _offset,
+        SINES,
     ),
     Claim(
         "K4",
@@ -171,5 +186,6 @@ CLAIMS = (
         "target's variance is 0.5; each at the rate of its smallest area.",
         ("sines",),
         _fit,
+        SINES,
     ),
 )

@@ -25,6 +25,7 @@ from histreg.study.claims.findings import (
     not_run,
     on_dataset,
 )
+from histreg.study.claims.scope import PAPER_TABLES, tables
 from histreg.study.methods import HLGauss, HLOneBin, HLProjected
 
 MARGIN = 0.02  # by which an error may fall and still count as not improved
@@ -117,6 +118,7 @@ CLAIMS = (
                 [(epsilon, _EPSILONS[0]) for epsilon in _EPSILONS[2:]], MARGIN
             ),
         ),
+        PAPER_TABLES,
     ),
     Claim(
         "K14",
@@ -127,6 +129,7 @@ CLAIMS = (
         f"{1 / NEGLIGIBLE:g} times the smallest in between. There is no chance in it.",
         ("label-bias",),
         _label_bias,
+        PAPER_TABLES,
     ),
     Claim(
         "K15",
@@ -150,6 +153,7 @@ CLAIMS = (
                 [(_PROJECTED, HL_ONE_BIN)], where=on_tables("ct", "bike", "pole")
             ),
         ),
+        PAPER_TABLES,
     ),
     Claim(
         "K16",
@@ -159,6 +163,7 @@ CLAIMS = (
         f"CT Position, and above {HALF_BIN:g} on Pole.",
         ("overall",),
         _one_bin_floor,
+        tables("ct", "pole"),
     ),
     Claim(
         "K17",
@@ -186,6 +191,7 @@ CLAIMS = (
                 where=on_tables("ct"),
             ),
         ),
+        PAPER_TABLES,
     ),
     Claim(
         "K18",
@@ -205,5 +211,6 @@ CLAIMS = (
             ),
             within_each([(_sigma(sigma), _sigma(1.0)) for sigma in FLAT_SIGMAS], FLAT),
         ),
+        PAPER_TABLES,
     ),
 )

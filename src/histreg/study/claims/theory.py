@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from histreg.study.claims.claim import Claim
+from histreg.study.claims.claim import Claim, Origin
 from histreg.study.claims.evidence import Evidence
 from histreg.study.claims.findings import Finding, measured, not_run
+from histreg.study.claims.scope import Scope
 from histreg.study.engine.runs import Outcome
 from histreg.study.measurements import Measurement
 
@@ -84,6 +86,9 @@ STATEMENTS = {
 }
 
 
+PRESET = Scope("preset", "presets", ("recommended",))
+
+
 def _outcome(evidence: Evidence, what: str) -> Outcome | None:
     run = Measurement(what)
     return next(
@@ -94,7 +99,7 @@ def _outcome(evidence: Evidence, what: str) -> Outcome | None:
 def _theorems(evidence: Evidence) -> list[Finding]:
     outcome = _outcome(evidence, "theorems")
     values = {} if outcome is None else outcome.metrics
-    return [_theorem(name, values) for name in STATEMENTS]
+    return [replace(_theorem(name, values), on=(name,)) for name in STATEMENTS]
 
 
 def _theorem(name: str, values: Mapping[str, float]) -> Finding:
@@ -122,14 +127,15 @@ def _negligible(evidence: Evidence) -> list[Finding]:
     ):
         part = f"{bias} bias from {start:g} {unit} on"
         if outcome is None:
-            findings.append(not_run(part))
+            findings.append(replace(not_run(part), on=(bias,)))
             continue
         places, biases = outcome.curves[along], outcome.curves[f"{bias} bias"]
         pairs = zip(places, biases, strict=True)
         beyond = [(height, x) for x, height in pairs if x >= start]
         height, x = max(beyond)
         numbers = f"largest {height:.2g} bins, at {x:.3g}"
-        findings.append(measured(part, holds=height < NEGLIGIBLE, numbers=numbers))
+        finding = measured(part, holds=height < NEGLIGIBLE, numbers=numbers)
+        findings.append(replace(finding, on=(bias,)))
     return findings
 
 
@@ -138,11 +144,12 @@ def _edge(evidence: Evidence) -> list[Finding]:
     outcome = _outcome(evidence, "theorems")
     name = "T11 largest bias of recommended, in bins"
     if outcome is None or name not in outcome.metrics:
-        return [not_run(part)]
+        return [replace(not_run(part), on=PRESET.names)]
     largest = outcome.metrics[name]
-    return [
-        measured(part, holds=0.008 <= largest <= 0.010, numbers=f"{largest:.4f} bins")
-    ]
+    finding = measured(
+        part, holds=0.008 <= largest <= 0.010, numbers=f"{largest:.4f} bins"
+    )
+    return [replace(finding, on=PRESET.names)]
 
 
 CLAIMS = (
@@ -153,6 +160,7 @@ CLAIMS = (
         "specification.",
         ("theorems",),
         _theorems,
+        Scope("statement", "statements", tuple(STATEMENTS)),
     ),
     Claim(
         "K39",
@@ -162,6 +170,8 @@ CLAIMS = (
         "All mean absolute biases of the simulation from there on are below 1e-7 bins.",
         ("bias",),
         _negligible,
+        Scope("simulation", "simulations", ("discretisation", "truncation")),
+        Origin.REWORDED,
     ),
     Claim(
         "K40",
@@ -170,5 +180,7 @@ CLAIMS = (
         "The largest bias over the range is between 0.008 and 0.010 of a bin.",
         ("theorems",),
         _edge,
+        PRESET,
+        Origin.OURS,
     ),
 )

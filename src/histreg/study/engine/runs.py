@@ -85,6 +85,8 @@ class Run(ABC):
     """
 
     kind: ClassVar[str]
+    numbers: ClassVar[tuple[str, ...]] = ()
+    """The numeric fields of the protocol that `with_numbers` can change."""
 
     @property
     @abstractmethod
@@ -139,8 +141,12 @@ class Run(ABC):
         """Return the same run on another data set; itself if it uses none."""
         return self
 
-    def for_epochs(self, epochs: int) -> Run:  # noqa: ARG002
-        """Return the same run with another number of epochs; itself if it has none."""
+    def with_numbers(self, **numbers: float) -> Run:  # noqa: ARG002
+        """Return the same run with other numbers of its protocol, such as epochs.
+
+        Numbers that it does not have are ignored. What is changed is part of the key:
+        records of such runs are never mistaken for those of the protocol.
+        """
         return self
 
     def to_json(self) -> dict[str, Any]:

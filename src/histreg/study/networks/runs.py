@@ -17,9 +17,14 @@ class NetworkRun(Run):
     numbers: ClassVar[tuple[str, ...]]
     """The numeric fields of the protocol, in the order in which they are listed."""
 
+    def with_numbers(self, **numbers: float) -> Self:
+        """Return the same with other numbers of its protocol."""
+        own = {name: value for name, value in numbers.items() if name in self.numbers}
+        return replace(self, **own)  # type: ignore[type-var]
+
     def for_epochs(self, epochs: int) -> Self:
         """Return the same with another number of epochs, at most."""
-        return replace(self, epochs=epochs)  # type: ignore[type-var]
+        return self.with_numbers(epochs=epochs)
 
     @property
     def changed_numbers(self) -> list[str]:

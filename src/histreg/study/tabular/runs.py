@@ -76,6 +76,7 @@ class TabularRun(Run):
     """
 
     kind: ClassVar[str] = "tabular"
+    numbers: ClassVar[tuple[str, ...]] = ("epochs", "learning_rate")
 
     dataset: str
     method: Method
@@ -131,9 +132,10 @@ class TabularRun(Run):
         }
         return TabularRun.of(dataset, self.method, self.seed, **changes)
 
-    def for_epochs(self, epochs: int) -> TabularRun:
-        """Return the same run with another number of epochs, if it has any."""
-        return replace(self, epochs=epochs) if self.hidden else self
+    def with_numbers(self, **numbers: Any) -> TabularRun:
+        """Return the same with other epochs or another rate, if it is a network."""
+        own = {name: value for name, value in numbers.items() if name in self.numbers}
+        return replace(self, **own) if self.hidden else self
 
     @property
     def folder(self) -> tuple[str, ...]:

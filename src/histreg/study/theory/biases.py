@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -9,7 +11,11 @@ from histreg import targets, theory
 from histreg.bins import Bins
 from histreg.study.engine.runs import Outcome, RunContext
 
-N_DISCRETIZED, N_TRUNCATED = 10_001, 100_001  # places of y in Figure 13
+N_DISCRETIZED, N_TRUNCATED = 10_001, 100_001  # places of y in the authors' code
+N_OF_TEXT = 100_000  # places of y in the paper's text
+N_BINS = 100  # of the text
+N_PADDING = 100  # bins on each side that isolate the discretisation
+ROUNDING = 1e-12  # in bins: biases below it are not fitted
 
 
 def bias_simulation(name: str, context: RunContext) -> Outcome:  # noqa: ARG001
@@ -17,12 +23,11 @@ def bias_simulation(name: str, context: RunContext) -> Outcome:  # noqa: ARG001
 
     Bins of width 1 and data within one of them, as in the authors' code.
     """
-    sigmas = torch.linspace(-4, 2, 101, dtype=torch.float64).exp()
+    sigmas, paddings = _sigmas(), _paddings()
     inside = torch.linspace(0, 1, N_DISCRETIZED, dtype=torch.float64)
     wide = Bins.uniform(-100.0, 101.0, 201)
     biases = torch.stack([_bias(inside, wide, sigma.item()) for sigma in sigmas])
     discretization = biases.abs().mean(dim=1)
-    paddings = torch.arange(1, 21, 0.5, dtype=torch.float64)  # in sigmas
     finer = torch.linspace(0, 1, N_TRUNCATED, dtype=torch.float64)
     truncation = torch.stack(
         [
@@ -33,7 +38,6 @@ def bias_simulation(name: str, context: RunContext) -> Outcome:  # noqa: ARG001
     a, b = gaussian_fit(sigmas[:72], discretization[:72])
     c, d = gaussian_fit(paddings[:16], truncation[:16])
     step = len(inside) // 50
-    shown = biases[::2, ::step]  # (sigma, y): enough for a surface
     return Outcome(
         {
             "discretisation factor": a,
@@ -46,11 +50,86 @@ def bias_simulation(name: str, context: RunContext) -> Outcome:  # noqa: ARG001
             "discretisation bias": discretization.tolist(),
             "padding_in_sigmas": paddings.tolist(),
             "truncation bias": truncation.tolist(),
-            "surface sigma_in_bins": sigmas[::2].tolist(),
-            "surface offset": (inside[::step] - 0.5).tolist(),
-            "surface bias": [[float(f"{v:.4g}") for v in row] for row in shown],
+            **_surface(sigmas, inside[::step] - 0.5, biases[:, ::step]),
         },
     )
+
+
+def bias_by_text(name: str, context: RunContext) -> Outcome:  # noqa: ARG001
+    """Return the same biases over a range of 100 bins, as the paper's text has it.
+
+    The text has 100 bins in all and a padding of 100, which leaves no bins for y. Here
+    the discretisation has 100 bins over [0, 1] and 100 more on each side, and the
+    truncation 100 bins in all, widened by the padding as in the text's formula. The
+    biases are in bins; those of the range, which are in units of y, beside them.
+    """
+    sigmas, paddings = _sigmas(), _paddings()
+    y = torch.linspace(0, 1, N_OF_TEXT, dtype=torch.float64)
+    share = N_PADDING / N_BINS
+    wide = Bins.uniform(-share, 1 + share, N_BINS + 2 * N_PADDING)
+    in_one_bin = (y >= 0.5) & (y < 0.5 + wide.width)
+    offsets = (y[in_one_bin] - 0.5) / wide.width - 0.5
+    step = max(1, len(offsets) // 50)
+    means, surface = [], []
+    for sigma in sigmas.tolist():
+        biases = _bias(y, wide, sigma * wide.width)
+        means.append(biases.abs().mean())
+        surface.append(biases[in_one_bin][::step] / wide.width)
+    of_range = torch.stack(means)
+    discretization = of_range / wide.width
+    padded = [
+        Bins.around(
+            *(0.0, 1.0), n_bins=N_BINS, sigma_in_bins=2.0, padding_in_sigmas=padding
+        )
+        for padding in paddings.tolist()
+    ]
+    truncation_of_range = torch.stack(
+        [_bias(y, bins, 2 * bins.width).abs().mean() for bins in padded]
+    )
+    widths = torch.tensor([bins.width for bins in padded], dtype=torch.float64)
+    truncation = truncation_of_range / widths
+    a, b = gaussian_fit(*_above_rounding(sigmas, discretization))
+    c, d = gaussian_fit(*_above_rounding(paddings, truncation))
+    return Outcome(
+        {
+            "discretisation factor": a,
+            "discretisation exponent": b,
+            "truncation factor": c,
+            "truncation exponent": d,
+        },
+        {
+            "sigma_in_bins": sigmas.tolist(),
+            "discretisation bias": discretization.tolist(),
+            "discretisation bias of range": of_range.tolist(),
+            "padding_in_sigmas": paddings.tolist(),
+            "truncation bias": truncation.tolist(),
+            "truncation bias of range": truncation_of_range.tolist(),
+            **_surface(sigmas, offsets[::step], torch.stack(surface)),
+        },
+    )
+
+
+def _sigmas() -> Tensor:
+    return torch.linspace(-4, 2, 101, dtype=torch.float64).exp()  # in bins
+
+
+def _paddings() -> Tensor:
+    return torch.arange(1, 21, 0.5, dtype=torch.float64)  # in sigmas
+
+
+def _surface(sigmas: Tensor, offsets: Tensor, biases: Tensor) -> dict[str, Any]:
+    """Return the biases of every other sigma by offset, to four digits."""
+    return {
+        "surface sigma_in_bins": sigmas[::2].tolist(),
+        "surface offset": offsets.tolist(),
+        "surface bias": [[float(f"{v:.4g}") for v in row] for row in biases[::2]],
+    }
+
+
+def _above_rounding(x: Tensor, height: Tensor) -> tuple[Tensor, Tensor]:
+    """Return where a bias is more than the rounding of float64."""
+    is_clear = height > ROUNDING
+    return x[is_clear], height[is_clear]
 
 
 def _padded(n_padding: int) -> Bins:
