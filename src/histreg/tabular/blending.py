@@ -2,10 +2,11 @@ r"""Blending: networks mixed with simple models, by what held-out rows say.
 
 The predicted distribution of a target is a weighted mean of those of the networks and
 of the simple models, whose distribution is their prediction plus the residuals of
-held-out rows. The weights are those with the lowest CRPS on held-out rows (stacking of
-predictive distributions, Yao et al. 2018). A mean of distributions is wider than its
-parts (Ranjan and Gneiting 2010), so the log odds of its cdf are multiplied by a
-sharpness a, chosen by the same rows:
+held-out rows, wider where the networks predict more spread: residuals are divided, and
+multiplied, by a power 0, 1/2 or 1 of that spread. The weights are those with the lowest
+CRPS on held-out rows (stacking of predictive distributions, Yao et al. 2018). A mean of
+distributions is wider than its parts (Ranjan and Gneiting 2010), so the log odds of its
+cdf are multiplied by a sharpness a, chosen by the same rows:
 
 .. math:: F^*(y) = \frac{F(y)^a}{F(y)^a + (1 - F(y))^a}
 """
@@ -18,15 +19,18 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from histreg.bins import Bins
 from histreg.distribution import Histogram
 from histreg.errors import InputError
 from histreg.tabular.border_scores import BorderScore
 from histreg.tabular.linear_model import LinearModel
-from histreg.tabular.simple_models import SimpleInputs, SimpleModel, n_below
+from histreg.tabular.simple_models import Fitted, SimpleInputs, SimpleModel, n_below
 from histreg.tabular.tree_model import TreeModel
 
 N_RESIDUALS = 200  # that a distribution is kept by, at most
 SPREAD_MASS = 1e-3  # of a simple model, in equal parts in all bins
+POWERS = (0.0, 0.5, 1.0)  # of the networks' spread
+MOST_SPREAD = 8.0  # over the typical one; also one over the least
 SHARPNESSES = torch.linspace(-1, 2, 25, dtype=torch.float64).exp2()
 KINDS: dict[type[SimpleModel], str] = {LinearModel: "linear", TreeModel: "trees"}
 MOST_ROWS = 5_000  # to choose weights and sharpness by
@@ -69,13 +73,20 @@ class Residuals(nn.Module):
         return distribution
 
     def probs(
-        self, predicted: Tensor, borders: Tensor, *, by_search: bool = True
+        self,
+        predicted: Tensor,
+        scale: Tensor,
+        borders: Tensor,
+        *,
+        by_search: bool = True,
     ) -> Tensor:
         """Return the mass in each bin around predictions.
 
         Parameters
         ----------
         predicted : Tensor of shape (n,)
+        scale : Tensor of shape (n,)
+            By which residuals are multiplied.
         borders : Tensor of shape (k + 1,)
             Those at the ends are taken to be infinite.
         by_search : bool
@@ -85,7 +96,8 @@ class Residuals(nn.Module):
         -------
         Tensor of shape (n, k)
         """
-        cdf = self._cdf(borders[1:-1] - predicted[:, None], by_search)  # (n, k - 1)
+        residuals = (borders[1:-1] - predicted[:, None]) / scale[:, None]
+        cdf = self._cdf(residuals, by_search)  # (n, k - 1)
         edge = torch.zeros_like(cdf[:, :1])
         below = torch.cat([edge, cdf], dim=1)
         mass = torch.cat([cdf, edge + 1], dim=1) - below
@@ -108,12 +120,73 @@ class Residuals(nn.Module):
 
 
 class Part(nn.Module):
-    """A simple model as a part of a mixture: its prediction and its residuals."""
+    """A simple model as a part of a mixture: its prediction and its residuals.
 
-    def __init__(self, model: SimpleModel, residuals: Residuals) -> None:
+    Parameters
+    ----------
+    model : SimpleModel
+    residuals : Residuals
+    power : float
+        Of the networks' relative spread, by which residuals are multiplied.
+    """
+
+    def __init__(
+        self, model: SimpleModel, residuals: Residuals, power: float = 0.0
+    ) -> None:
         super().__init__()
         self.model = model
         self.residuals = residuals
+        self.power: Tensor  # ()
+        self.register_buffer("power", torch.tensor(power, dtype=torch.float64))
+
+    def probs(
+        self,
+        predicted: Tensor,
+        spread: Tensor,
+        borders: Tensor,
+        *,
+        by_search: bool = True,
+    ) -> Tensor:
+        """Return the mass in each bin: predictions and relative spreads (n,)."""
+        scale = spread**self.power
+        return self.residuals.probs(predicted, scale, borders, by_search=by_search)
+
+    @classmethod
+    def fitted(
+        cls,
+        fitted: Fitted,
+        spread: Tensor,
+        y: Tensor,
+        weight: Tensor,
+        rows: Tensor,
+        bins: Bins,
+    ) -> Part:
+        """Return the part with the power of the lowest score on some rows.
+
+        Parameters
+        ----------
+        fitted : Fitted
+            A model with predictions for n held-out rows.
+        spread : Tensor of shape (c,)
+            Of the networks on the chosen rows.
+        y, weight : Tensors of shape (n,)
+        rows : Tensor of shape (c,), int64
+            The chosen rows.
+        bins : Bins
+            In the units of y.
+        """
+        score, parts, values = BorderScore(bins), [], []
+        for power in POWERS:
+            if power:
+                residuals = (y - fitted.held_out)[rows] / spread**power
+                distribution = Residuals.of(residuals, weight[rows])
+            else:
+                distribution = Residuals.of(y - fitted.held_out, weight)
+            part = cls(fitted.model, distribution, power)
+            probs = part.probs(fitted.held_out[rows], spread, bins.borders)
+            parts.append(part)
+            values.append((weight[rows] * score(probs, y[rows])).sum())
+        return parts[int(torch.stack(values).argmin())]
 
 
 class Blend(nn.Module):
@@ -133,6 +206,8 @@ class Blend(nn.Module):
         self.parts = nn.ModuleList(parts)
         self.center: Tensor  # ()
         self.scale: Tensor  # ()
+        self.typical_spread: Tensor  # (), of the networks, in standard units
+        self.register_buffer("typical_spread", torch.ones((), dtype=torch.float64))
         self.register_buffer("center", torch.tensor(center, dtype=torch.float64))
         self.register_buffer("scale", torch.tensor(scale, dtype=torch.float64))
         self.weights: Tensor  # (1 + J,), of the networks first
@@ -213,6 +288,7 @@ class Blend(nn.Module):
             center=self.center.item(),
             scale=self.scale.item(),
         )
+        kept.typical_spread.copy_(self.typical_spread)
         is_used[0] = True
         kept.weights.copy_(self.weights[torch.tensor(is_used)])
         kept.sharpness.copy_(self.sharpness)
@@ -233,9 +309,10 @@ class Blend(nn.Module):
         by_search: bool = True,
     ) -> Tensor:  # (1 + J, n, k)
         borders = (borders - self.center) / self.scale
+        spread = relative_spread(networks, borders, self.typical_spread)
         probs = [networks]
         for part, own in zip(self._parts(), predicted, strict=True):
-            probs.append(part.residuals.probs(own, borders, by_search=by_search))
+            probs.append(part.probs(own, spread, borders, by_search=by_search))
         return torch.stack(probs)
 
     def described(self) -> list[dict[str, Any]]:
@@ -288,6 +365,8 @@ class Blend(nn.Module):
             )
         if not (self.center.isfinite() and 0 < self.scale < torch.inf):
             raise InputError("center and scale of a blend must be finite and positive")
+        if not 0 < self.typical_spread < torch.inf:
+            raise InputError("the typical spread of a blend must be positive")
         if not 0 < self.sharpness < torch.inf:
             raise InputError(
                 "the sharpness of a blend must be positive, got "
@@ -297,10 +376,29 @@ class Blend(nn.Module):
             points = part.residuals.points
             if not (points.isfinite().all() and (points.diff() >= 0).all()):
                 raise InputError("the residuals of a blend must be finite and rising")
+            if not 0 <= part.power <= 1:
+                raise InputError("the powers of a blend must lie between 0 and 1")
             part.model.check()
 
     def _parts(self) -> list[Part]:
         return [part for part in self.parts if isinstance(part, Part)]
+
+
+def spread_of(probs: Tensor, borders: Tensor) -> Tensor:
+    """Return the standard deviation of histograms between bins: (n, k) -> (n,).
+
+    That within bins is left out, and an end bin counts as its inner border.
+    """
+    middle = (borders[1:-2] + borders[2:-1]) / 2
+    centers = torch.cat([borders[1:2], middle, borders[-2:-1]])
+    mean = (probs * centers).sum(dim=-1, keepdim=True)
+    return (probs * (centers - mean) ** 2).sum(dim=-1).sqrt()
+
+
+def relative_spread(probs: Tensor, borders: Tensor, typical: Tensor) -> Tensor:
+    """Return the spread of histograms over a typical one, within `MOST_SPREAD`."""
+    ratio = spread_of(probs, borders) / typical
+    return ratio.clamp(1 / MOST_SPREAD, MOST_SPREAD)
 
 
 def best_weights(

@@ -18,7 +18,7 @@ from histreg.tabular.simple_models import Fitted, SimpleInputs, SimpleModel
 
 PENALTIES = torch.logspace(-6, 3, 19, dtype=torch.float64)  # relative to the rows
 BEYOND = 0.1  # of the range of y, how far predictions may leave it
-SOFT_LIMIT = 4.0  # of standardised numbers: far values grow no further
+FAR = 5.0  # of standardised numbers: beyond it, logarithms
 MOST_FEATURES = 2_000  # a product of that many squared takes seconds
 MOST_LABELS = 100  # of a column: the most frequent ones
 TINY = torch.finfo(torch.float64).tiny
@@ -64,13 +64,14 @@ class LinearModel(SimpleModel):
         """Return the features of n rows, (n, p) float64."""
         standard = (inputs.numbers - self.center) / self.scale
         standard = standard.nan_to_num(nan=0.0)
-        # Linear in the middle, at most SOFT_LIMIT.
-        soft = standard / (1 + (standard / SOFT_LIMIT) ** 2).sqrt()
+        size = standard.abs()
+        beyond = FAR + (size - FAR).clamp(min=0).log1p()
+        bounded = standard.sign() * torch.minimum(size, beyond)
         hot = [
             F.one_hot(codes.clamp(max=n), n + 1)[:, :n].to(torch.float64)
             for codes, n in zip(inputs.codes.unbind(1), self._hot_codes, strict=True)
         ]
-        return torch.cat([soft, inputs.scaled.to(torch.float64), *hot], dim=1)
+        return torch.cat([bounded, inputs.scaled.to(torch.float64), *hot], dim=1)
 
     def forward(
         self,

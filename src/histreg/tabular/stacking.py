@@ -8,7 +8,14 @@ import torch
 from torch import Tensor
 
 from histreg.distribution import Histogram
-from histreg.tabular.blending import MIN_ROWS, MOST_ROWS, Blend, Part, Residuals
+from histreg.tabular.blending import (
+    MIN_ROWS,
+    MOST_ROWS,
+    Blend,
+    Part,
+    relative_spread,
+    spread_of,
+)
 from histreg.tabular.columns import Table
 from histreg.tabular.conformal import Calibration
 from histreg.tabular.linear_model import fit_linear
@@ -17,6 +24,8 @@ from histreg.tabular.simple_models import Fitted, SimpleInputs, folds_of
 from histreg.tabular.training import Generators
 from histreg.tabular.training_rows import TrainingRows
 from histreg.tabular.tree_model import fit_trees
+
+SMALLEST_SPREAD = 1e-6  # in standard units
 
 
 def stack(
@@ -63,11 +72,16 @@ def stack(
             for name in names
             if (own := _fitted(name, model, inputs, y, weight, folds, seed)) is not None
         ]
+        bins = of_target.bins.standardised(center, scale)
+        spread = spread_of(of_target.probs, bins.borders)
+        typical = spread.clamp(min=SMALLEST_SPREAD).log().mean().exp()
+        relative = relative_spread(of_target.probs, bins.borders, typical)
         blend = Blend(
-            [Part(one.model, Residuals.of(y - one.held_out, weight)) for one in fitted],
+            [Part.fitted(one, relative, y, weight, chosen, bins) for one in fitted],
             center=center,
             scale=scale,
         )
+        blend.typical_spread.copy_(typical)
         simple = [one.held_out[chosen] for one in fitted]
         blend.fit(of_target, simple, data.y[chosen, i], weight[chosen])
         probs = blend.mixed(of_target.probs, simple, of_target.bins.borders)

@@ -8,6 +8,7 @@ exported to ONNX.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
@@ -16,6 +17,9 @@ from torch import Tensor
 
 from histreg.errors import InputError
 from histreg.tabular.simple_models import Fitted, SimpleInputs, SimpleModel, n_below
+
+if TYPE_CHECKING:
+    from sklearn.ensemble import HistGradientBoostingRegressor
 
 N_LEVELS = 255  # codes of a number, next to 0 for a gap
 ALWAYS_LEFT = 255  # no code is greater
@@ -154,24 +158,63 @@ def fit_trees(
     seed : int
         For the columns that a split may use.
     """
-    from sklearn.ensemble import HistGradientBoostingRegressor  # slow to import
-
     n_numbers, n_folds = inputs.numbers.shape[1], int(folds.max()) + 1
-    depth = DEPTH
-    coder = TreeModel(n_numbers, n_codes, n_folds, 0, depth)
+    coder = TreeModel(n_numbers, n_codes, n_folds, 0, DEPTH)
     coder.borders[:] = _borders(inputs.numbers)
     for fold, ranks in enumerate(coder.ranks):
         ranks[:] = _ranks(inputs.codes, y, weight * (folds != fold), n_codes)
-    codes = coder.codes(inputs).numpy().T  # (n, d + G c)
-    target, weights = y.numpy(), weight.numpy().astype(np.float64)
     columns_of = [
         np.r_[:n_numbers, start : start + len(n_codes)]
         for start in (n_numbers + fold * len(n_codes) for fold in range(n_folds))
     ]
+    codes = coder.codes(inputs).numpy().T  # (n, d + G c)
+    boosted = _boosted(
+        [codes[:, own] for own in columns_of],
+        y.numpy(),
+        weight.numpy().astype(np.float64),
+        folds.numpy(),
+        seed,
+    )
+    n_trees = boosted.n_trees
+    model = TreeModel(n_numbers, n_codes, n_folds, n_folds * n_trees, DEPTH)
+    model.borders, model.ranks = coder.borders, coder.ranks
+    baselines = []
+    for fold, (booster, own) in enumerate(
+        zip(boosted.boosters, columns_of, strict=True)
+    ):
+        baselines.append(float(np.ravel(booster._baseline_prediction)[0]))
+        for i, (tree,) in enumerate(booster._predictors[:n_trees]):
+            row = fold * n_trees + i
+            columns, thresholds, values = _perfect(tree.nodes, DEPTH)
+            model.columns[row] = torch.from_numpy(own[columns].astype(np.int32))
+            model.thresholds[row] = torch.from_numpy(thresholds)
+            model.values[row] = torch.from_numpy(values) / n_folds
+    model.bias.fill_(sum(baselines) / n_folds)
+    return Fitted(model, torch.from_numpy(boosted.held_out))
+
+
+class _Boosted(NamedTuple):
+    """The boosters of all folds; only their first trees are used."""
+
+    boosters: list[HistGradientBoostingRegressor]
+    n_trees: int  # of each
+    held_out: NDArray[np.float64]  # (n,), each by the booster of the row's fold
+
+
+def _boosted(
+    codes: Sequence[NDArray[np.uint8]],
+    y: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    folds: NDArray[np.int64],
+    seed: int,
+) -> _Boosted:
+    """Boost trees on the rows outside of each fold, given its codes (n, d + c)."""
+    from sklearn.ensemble import HistGradientBoostingRegressor  # slow to import
+
     boosters = [
         HistGradientBoostingRegressor(
             learning_rate=LEARNING_RATE,
-            max_depth=depth,
+            max_depth=DEPTH,
             max_leaf_nodes=None,
             min_samples_leaf=MIN_ROWS_IN_LEAF,
             max_features=0.5,
@@ -179,36 +222,23 @@ def fit_trees(
             warm_start=True,
             random_state=seed + fold,
         )
-        for fold in range(n_folds)
+        for fold in range(len(codes))
     ]
-    by_stage = np.empty((MOST_TREES, len(target)))
+    by_stage = np.empty((MOST_TREES, len(y)))
     errors = np.full(MOST_TREES, np.inf)
     for grown in range(0, MOST_TREES, TREES_AT_ONCE):
         stages = slice(grown, grown + TREES_AT_ONCE)
-        for fold, (booster, own) in enumerate(zip(boosters, columns_of, strict=True)):
-            is_in = folds.numpy() == fold
+        for fold, (booster, own) in enumerate(zip(boosters, codes, strict=True)):
+            is_in = folds == fold
             booster.set_params(max_iter=stages.stop)
-            booster.fit(codes[~is_in][:, own], target[~is_in], weights[~is_in])
-            staged = booster.staged_predict(codes[is_in][:, own])
-            for stage, predicted in enumerate(staged):
+            booster.fit(own[~is_in], y[~is_in], weight[~is_in])
+            for stage, predicted in enumerate(booster.staged_predict(own[is_in])):
                 by_stage[stage, is_in] = predicted
-        errors[stages] = (((by_stage[stages] - target) ** 2) * weights).mean(axis=1)
+        errors[stages] = ((by_stage[stages] - y) ** 2 * weight).mean(axis=1)
         if errors.argmin() < grown:
             break  # these did no better than fewer
     n_trees = int(errors.argmin()) + 1
-    model = TreeModel(n_numbers, n_codes, n_folds, n_folds * n_trees, depth)
-    model.borders, model.ranks = coder.borders, coder.ranks
-    baselines = []
-    for fold, (booster, own) in enumerate(zip(boosters, columns_of, strict=True)):
-        baselines.append(float(np.ravel(booster._baseline_prediction)[0]))
-        for i, (tree,) in enumerate(booster._predictors[:n_trees]):
-            row = fold * n_trees + i
-            columns, thresholds, values = _perfect(tree.nodes, depth)
-            model.columns[row] = torch.from_numpy(own[columns].astype(np.int32))
-            model.thresholds[row] = torch.from_numpy(thresholds)
-            model.values[row] = torch.from_numpy(values) / n_folds
-    model.bias.fill_(sum(baselines) / n_folds)
-    return Fitted(model, torch.from_numpy(by_stage[n_trees - 1]))
+    return _Boosted(boosters, n_trees, by_stage[n_trees - 1])
 
 
 def _borders(numbers: Tensor) -> Tensor:  # (d, 254)
