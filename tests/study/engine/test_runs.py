@@ -131,9 +131,10 @@ LONG = [name for name, of in TIMES.items() if median(took for took, _ in of) >= 
 
 
 @pytest.mark.parametrize("name", LONG)
-def test_runs_take_what_is_expected_within_a_factor_of_one_and_a_half(name):
+def test_runs_take_what_is_expected_within_a_factor_of_two(name):
+    # Of two, because records were made on machines with more or less else to do.
     ratio = median(took / expected for took, expected in TIMES[name])
-    assert 1 / 1.5 <= ratio <= 1.5
+    assert 1 / 2 <= ratio <= 2
 
 
 @pytest.mark.parametrize("name", sorted(TIMES.keys() - LONG))
