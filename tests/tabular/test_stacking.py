@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from histreg import HistogramRegressor
+from histreg import HistogramRegressor, InputError
 from histreg.tabular.stacking import held_out_histograms
 from histreg.tabular.training_rows import rows_of
 from tests.tabular.examples import SMALL, data
@@ -86,3 +86,25 @@ def test_training_on_forgets_the_blend():
     assert model.model_.blends is not None and model.model_.held_out is not None
     model.partial_fit(X, y)
     assert model.model_.blends is None and model.model_.held_out is None
+
+
+def test_validation_rows_calibrate_without_rows_set_aside():
+    X, y = data(600)
+    X_new, y_new = data(2000, seed=1)
+    model = HistogramRegressor(**SMALL).fit(X, y)
+    before = model.predict_quantiles(X_new)
+    assert model.calibrate() is model
+    assert np.array_equal(model.predict_quantiles(X_new), before)
+    for coverage in (0.5, 0.9):
+        lower, upper = model.predict_interval(X_new, coverage)
+        covered = ((lower <= y_new) & (y_new <= upper)).mean()
+        assert covered == pytest.approx(coverage, abs=0.06)
+
+
+def test_calibrate_without_rows_needs_predictions_of_a_fit():
+    X, y = data(100)
+    model = HistogramRegressor(**SMALL, blend_with=()).fit(X, y)
+    with pytest.raises(InputError, match="which this model does not have"):
+        model.calibrate()
+    with pytest.raises(InputError, match="both X and y, or neither"):
+        model.calibrate(X)

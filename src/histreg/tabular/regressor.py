@@ -496,8 +496,14 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             torch.manual_seed(seed)
             yield Generators()
 
-    def calibrate(self, X: Any, y: ArrayLike) -> Self:
+    def calibrate(self, X: Any = None, y: ArrayLike | None = None) -> Self:
         """Calibrate `predict_interval` on rows that were not trained on.
+
+        Without rows, the predictions are used that `fit` made for its validation rows,
+        each by networks and simple models that had not seen the row. No rows are set
+        aside then, but what follows holds only approximately, because the prediction
+        for a new row is that of all networks together. It needs a `fit` that blended
+        (see ``blend_with``).
 
         From then on an interval of coverage c contains the y of a new row with
         probability at least c, and at most c + 1 / (n + 1) up to ties, over the draw of
@@ -506,8 +512,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n, d)
-        y : array-like of shape (n,) or (n, m)
+        X : array-like or data frame of shape (n, d), optional
+        y : array-like of shape (n,) or (n, m), optional
             Known targets. Censored ones cannot be used, and leaving them out would
             favour small targets.
 
@@ -516,6 +522,18 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         HistogramRegressor
             The estimator itself. Quantiles and distributions do not change.
         """
+        check_is_fitted(self)
+        if X is None and y is None:
+            if self.model_.held_out is None:
+                raise InputError(
+                    "calibrate without rows needs predictions for validation rows of a "
+                    "fit with blend_with='auto' in this process, which this model does "
+                    "not have; give calibrate(X, y) rows that were not trained on"
+                )
+            self.model_.calibration = self.model_.held_out
+            return self
+        if X is None or y is None:
+            raise InputError("calibrate needs both X and y, or neither, got one")
         table = self._table(X)
         y = self._checked_y(y)
         y = y.reshape(len(y), -1)
