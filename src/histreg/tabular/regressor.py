@@ -261,7 +261,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         max_iter: int = 200,
         early_stopping: bool = True,
         validation_fraction: float | str = "auto",
-        n_iter_no_change: int = 20,
+        n_iter_no_change: int = 10,
         random_state: int | np.random.RandomState | None = None,
         verbose: bool = False,
         warm_start: bool = False,

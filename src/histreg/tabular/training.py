@@ -41,7 +41,7 @@ class Settings:
     patience : int
         Stop after this many epochs without a better validation loss.
     min_steps : int
-        An epoch with fewer steps goes over the rows several times, as often as fits.
+        An epoch with fewer steps goes over the rows several times.
     """
 
     n_epochs: int = 200
@@ -49,8 +49,8 @@ class Settings:
     learning_rate: float = 1e-3
     weight_decay: float = 1e-2
     averaging: float = 0.995
-    patience: int = 20
-    min_steps: int = 8
+    patience: int = 10
+    min_steps: int = 20
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ def _batches(
 ) -> Iterator[Tensor]:
     """Yield the row numbers of each step of an epoch."""
     steps_a_pass = -(-len(rows) // settings.batch_size)
-    for _ in range(max(1, settings.min_steps // max(1, steps_a_pass))):
+    for _ in range(-(-settings.min_steps // max(1, steps_a_pass))):
         order = torch.randperm(len(rows), generator=generator)
         shuffled = rows[order.to(rows.device)]
         batches = list(shuffled.split(settings.batch_size))
