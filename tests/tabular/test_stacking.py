@@ -95,10 +95,12 @@ def test_validation_rows_calibrate_without_rows_set_aside():
     before = model.predict_quantiles(X_new)
     assert model.calibrate() is model
     assert np.array_equal(model.predict_quantiles(X_new), before)
-    for coverage in (0.5, 0.9):
+    # Five networks together are better than the ones that predicted held-out rows, so
+    # intervals hold rather more than they promise.
+    for coverage, most in ((0.5, 0.62), (0.9, 0.95)):
         lower, upper = model.predict_interval(X_new, coverage)
         covered = ((lower <= y_new) & (y_new <= upper)).mean()
-        assert covered == pytest.approx(coverage, abs=0.06)
+        assert coverage - 0.03 < covered < most
 
 
 def test_calibrate_without_rows_needs_predictions_of_a_fit():

@@ -42,7 +42,7 @@ MIN_ROWS = 30  # fewer do not say which model is better
 class Residuals(nn.Module):
     """The distribution of y around the prediction of a simple model.
 
-    Its cdf is linear between residuals of held-out rows.
+    Its cdf is linear between quantiles of the residuals of held-out rows.
 
     Parameters
     ----------
@@ -61,7 +61,8 @@ class Residuals(nn.Module):
         ordered, order = residuals.sort()
         levels = weight.to(torch.float64)[order].cumsum(dim=0)
         levels = levels / levels[-1]
-        n_points = min(N_RESIDUALS, len(ordered))
+        # Few enough that the density between them is not mere chance.
+        n_points = min(N_RESIDUALS, max(16, round(2 * len(ordered) ** 0.5)))
         wanted = (torch.arange(n_points) + 0.5).to(torch.float64) / n_points
         inner = ordered[torch.searchsorted(levels, wanted).clamp(max=len(ordered) - 1)]
         # Beyond the ends as far as a kernel estimate of the density would reach.

@@ -1,6 +1,7 @@
 """The linear model: ridge regression on numbers, their normal scores and labels.
 
-Its penalty is the one with the lowest generalised cross-validation score (Golub, Heath
+Scores, with the flags of gaps, are left out if held-out rows find that better. The
+penalty is the one with the lowest generalised cross-validation score (Golub, Heath
 and Wahba 1979). All folds are solved from their sums of products, so that the rows are
 read once.
 """
@@ -40,6 +41,7 @@ class LinearModel(SimpleModel):
     def __init__(self, n_numbers: int, n_scaled: int, n_codes: Sequence[int]) -> None:
         super().__init__()
         self.n_codes = tuple(n_codes)
+        self.n_scaled = n_scaled
         n_features = n_numbers + n_scaled + sum(self._hot_codes)
         self.center: Tensor  # (d,)
         self.scale: Tensor  # (d,)
@@ -59,6 +61,14 @@ class LinearModel(SimpleModel):
     @property
     def _hot_codes(self) -> list[int]:
         return [min(n, MOST_LABELS) for n in self.n_codes]
+
+    @property
+    def is_no_score(self) -> Tensor:
+        """The features that are not normal scores of numbers, (p,) bool."""
+        start, n_scaled = len(self.center), self.n_scaled
+        is_none = torch.ones(len(self.weight), dtype=torch.bool)
+        is_none[start : start + n_scaled] = False
+        return is_none
 
     def features(self, inputs: SimpleInputs) -> Tensor:
         """Return the features of n rows, (n, p) float64."""
@@ -131,14 +141,26 @@ def fit_linear(
     is_in = [folds == fold for fold in range(int(folds.max()) + 1)]
     products = [joint[rows].T @ weighted[rows] for rows in is_in]
     total = torch.stack(products).sum(dim=0)
+    best = torch.inf
     held_out = torch.empty_like(y)
-    solutions = []
-    for rows, own in zip(is_in, products, strict=True):
-        slope, intercept = _ridge(total - own, len(y) - int(rows.sum()))
-        solutions.append((slope, intercept))
-        held_out[rows] = model.within_limits(features[rows] @ slope + intercept)
-    model.weight[:] = torch.stack([slope for slope, _ in solutions]).mean(dim=0)
-    model.bias.fill_(torch.stack([start for _, start in solutions]).mean())
+    # With and without scores: where y is linear in the numbers they only add noise.
+    for used in (torch.ones(len(model.weight), dtype=torch.bool), model.is_no_score):
+        with_ends = torch.cat([torch.ones(1), used, torch.ones(1)]).bool()
+        predicted = torch.empty_like(y)
+        slopes, intercepts = [], []
+        for rows, own in zip(is_in, products, strict=True):
+            of_others = (total - own)[with_ends][:, with_ends]
+            slope, intercept = _ridge(of_others, len(y) - int(rows.sum()))
+            slopes.append(slope)
+            intercepts.append(intercept)
+            fitted = features[rows][:, used] @ slope + intercept
+            predicted[rows] = model.within_limits(fitted)
+        error = (weight * (predicted - y) ** 2).sum().item()
+        if error < best:
+            best, held_out = error, predicted
+            model.weight.zero_()
+            model.weight[used] = torch.stack(slopes).mean(dim=0)
+            model.bias.fill_(torch.stack(intercepts).mean())
     return Fitted(model, held_out)
 
 
