@@ -98,6 +98,12 @@ DATA_SETS: dict[str, Callable[[], Lives]] = {
 
 # ---- methods: learn from rows, predict curves at these times for others
 
+ONE_NETWORK: dict[str, Any] = {
+    "hidden_layer_sizes": (256, 256, 256),
+    "n_estimators": 1,
+    "learning_rate_init": 1e-3,
+}
+
 
 def histogram(
     treat: Callable[[Lives], tuple[Lives, np.ndarray | None]], **options: Any
@@ -106,7 +112,7 @@ def histogram(
 
     def run(learnt: Lives, X: pd.DataFrame, times: np.ndarray, seed: int) -> Prediction:
         lives, flags = treat(learnt)
-        model = HistogramRegressor(random_state=seed, **options)
+        model = HistogramRegressor(random_state=seed, **ONE_NETWORK | options)
         model.fit(lives.X, lives.y, censored=flags)
         d = model.predict_dist(X)
         survival = d.prob(torch.tensor(times).unsqueeze(-1), np.inf).T

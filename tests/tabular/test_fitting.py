@@ -8,6 +8,7 @@ from histreg.tabular.columns import LabelCodes, NumberScaling
 from histreg.tabular.fitting import (
     MAX_EMBEDDED_COLUMNS,
     MIN_VALIDATION_ROWS,
+    MOST_ROWS_IN_FOLDS,
     body_for,
     held_out_rows,
     settings_for,
@@ -32,14 +33,23 @@ def test_each_model_has_validation_rows_of_its_own():
 
 
 def test_too_few_validation_rows_are_none():
-    fewest = 10 * MIN_VALIDATION_ROWS
-    assert held_out(HistogramRegressor(), fewest).sum() == 3 * MIN_VALIDATION_ROWS
-    assert held_out(HistogramRegressor(), fewest - 10).sum() == 0
+    fewest, tenth = 10 * MIN_VALIDATION_ROWS, {"validation_fraction": 0.1}
+    options = HistogramRegressor(**tenth)
+    assert held_out(options, fewest).sum() == 3 * MIN_VALIDATION_ROWS
+    assert held_out(options, fewest - 10).sum() == 0
     assert held_out(HistogramRegressor(early_stopping=False), 1000).sum() == 0
 
 
+def test_each_row_is_held_out_once_unless_there_are_many():
+    options = HistogramRegressor()
+    assert (held_out(options, 99).sum(dim=0) == 1).all()
+    many = MOST_ROWS_IN_FOLDS + 1
+    assert held_out(options, many).sum(dim=1).tolist() == [many // 10] * 3
+    assert held_out(options, 100, n_models=1).sum() == 10
+
+
 @pytest.mark.parametrize(
-    ("n", "batch_size"), [(1, 16), (1023, 16), (1024, 32), (8192, 256), (10**6, 256)]
+    ("n", "batch_size"), [(1, 64), (4095, 64), (4096, 128), (8192, 256), (10**6, 256)]
 )
 def test_batches_are_smaller_for_fewer_rows(n, batch_size):
     assert settings_for(HistogramRegressor(), n).batch_size == batch_size

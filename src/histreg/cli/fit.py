@@ -90,7 +90,7 @@ class FitOptions:
     ] = None
     estimators: Annotated[
         int, typer.Option(help="Number of networks in the ensemble.")
-    ] = 1
+    ] = 5
     bins: Annotated[int, typer.Option(help="Number of bins.")] = 100
     spacing: Annotated[
         str, typer.Option(help=f"Spacing of the bins: one of {', '.join(SPACINGS)}.")

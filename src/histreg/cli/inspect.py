@@ -8,6 +8,7 @@ from histreg.cli.errors import exit_on_user_error, requires_extra
 from histreg.cli.options import ModelPath
 
 if TYPE_CHECKING:
+    from histreg.tabular.model import Model
     from histreg.tabular.regressor import HistogramRegressor
 
 EXAMPLE = "Example: histreg inspect model/"
@@ -55,6 +56,19 @@ def inspect(model: ModelPath) -> None:
         console.print(escape(str(explanation)), highlight=False, soft_wrap=True)
 
 
+def _blend(model: Model) -> str:
+    """Return the shares of the networks and of simple models, by target, in words."""
+    if model.blends is None:
+        return "networks alone"
+    by_target = []
+    for blend in model.blends:
+        parts = ["networks", *(part["kind"] for part in blend.described())]
+        shares = zip(blend.weights.tolist(), parts, strict=True)
+        words = [f"{weight:.0%} {part}".replace("%", " %") for weight, part in shares]
+        by_target.append(f"{', '.join(words)}; sharpness {blend.sharpness.item():.2f}")
+    return " | ".join(by_target)
+
+
 def _facts(regressor: HistogramRegressor) -> dict[str, str]:
     """Return the first table of ``histreg inspect``, by row."""
     from histreg.cli.reading import target_name
@@ -69,6 +83,7 @@ def _facts(regressor: HistogramRegressor) -> dict[str, str]:
         "columns": described_kinds(fitted.kinds),
         "network": f"{fitted.network.n_models} x "
         f"{regressor.hidden_layer_sizes}, {n_parameters:,} weights",
+        "blend": _blend(fitted),
         "loss": regressor.loss,
         "epochs": str(regressor.n_iter_),
         "bins": str(regressor.bins_)

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 NetworkRows = TrainingRows[tuple[Tensor, ...]]
 
 MAX_EMBEDDED_COLUMNS = 128  # for embedding_width="auto", see docs/regressor.md
+MOST_ROWS_IN_FOLDS = 10_000  # for validation_fraction="auto"
 MIN_VALIDATION_ROWS = 5  # fewer say nothing about an epoch
 SHARPENING_EPOCHS, SHARPENING_PATIENCE = 20, 4
 
@@ -160,7 +161,11 @@ def held_out_rows(
     `MIN_VALIDATION_ROWS`.
     """
     held_out = torch.zeros(n_models, n, dtype=torch.bool)
-    n_held_out = round(options.validation_fraction * n)
+    share = options.validation_fraction
+    if share == "auto":
+        is_fold = n_models > 1 and n <= MOST_ROWS_IN_FOLDS
+        share = 1 / n_models if is_fold else 0.1
+    n_held_out = round(float(share) * n)
     if options.early_stopping and MIN_VALIDATION_ROWS <= n_held_out < n:
         order = torch.randperm(n, generator=generator)
         for i, row in enumerate(held_out):
@@ -175,7 +180,7 @@ def settings_for(
     batch_size = options.batch_size
     if batch_size == "auto":
         # At least 32 steps an epoch, as far as batches stay sensible.
-        batch_size = min(256, max(16, 2 ** int(math.log2(max(1, n // 32)))))
+        batch_size = min(256, max(64, 2 ** int(math.log2(max(1, n // 32)))))
     return Settings(
         n_epochs=n_epochs or int(options.max_iter),
         batch_size=int(batch_size),
@@ -200,12 +205,17 @@ def train_model(
         model.network,
         rows,
         held_out,
-        Measure(model.objective.loss_on(rows.y), model.objective.error),
+        measure_of(model.objective, rows.y),
         settings,
         optimizer=optimizer,
         on_epoch=on_epoch,
         generators=generators,
     )
+
+
+def measure_of(objective: Objective, y: Tensor) -> Measure:
+    """Return the loss, score and error of an objective, prepared for y (n, m)."""
+    return Measure(objective.loss_on(y), objective.score_on(y), objective.error)
 
 
 def sharpens(options: HistogramRegressor) -> bool:
@@ -251,7 +261,7 @@ def train_sharp(
             sharp,
             rows,
             held_out,
-            Measure(objective.loss_on(rows.y), objective.error),
+            measure_of(objective, rows.y),
             settings,
             optimizer=optimizer or optimizer_of(sharp.readout, settings),
             generators=generators,

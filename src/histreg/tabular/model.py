@@ -8,7 +8,7 @@ rows at a time, so that memory stays bounded.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,9 @@ import torch
 from torch import Tensor, nn
 
 from histreg.bins import Bins
+from histreg.distribution import Histogram
 from histreg.errors import InputError
+from histreg.tabular.blending import Blend
 from histreg.tabular.columns import (
     NUMBER_OR_TIME,
     LabelCodes,
@@ -26,10 +28,11 @@ from histreg.tabular.columns import (
     named_kinds,
 )
 from histreg.tabular.conformal import Calibration
-from histreg.tabular.model_schema import BODY, READOUT, SHARP, check_names
+from histreg.tabular.model_schema import BLEND, BODY, READOUT, SHARP, check_names
 from histreg.tabular.networks import CopiedBody, Stack, TabularBody, without_autocast
 from histreg.tabular.objectives import Objective, OnHistogram
 from histreg.tabular.predictions import Predictions
+from histreg.tabular.simple_models import SimpleInputs
 
 CHUNK = 4096  # rows at once; 16,384 took a fifth longer
 CHUNK_FLOATS = 2**24  # at once: fewer rows for wide tables and large ensembles
@@ -58,6 +61,10 @@ class Model:
     sharp : Stack, optional
         The same body with a readout that was fitted to sharper targets. If present, it
         makes the predictions.
+    blends : sequence of m Blends, optional
+        What the networks are mixed with.
+    held_out : Calibration, optional
+        Predictions for training rows, each by models that have not seen the row.
     calibration : Calibration, optional
     """
 
@@ -68,6 +75,8 @@ class Model:
     network: Stack
     is_flat: bool
     sharp: Stack | None = None
+    blends: Sequence[Blend] | None = None
+    held_out: Calibration | None = None
     calibration: Calibration | None = None
 
     @property
@@ -90,8 +99,12 @@ class Model:
         numbers = torch.tensor(table.numbers)  # a copy: arrays may be read-only
         return self.scaling(numbers), self.codes(table.labels)
 
-    def outputs(self, table: Table) -> Iterator[Tensor]:
-        """Yield the outputs of successive chunks of rows, (M, c, m, o) on the CPU."""
+    def simple_inputs(self, table: Table) -> SimpleInputs:
+        """Return the inputs of simple models."""
+        return SimpleInputs(torch.tensor(table.numbers), *self.inputs(table))
+
+    def outputs(self, table: Table) -> Iterator[tuple[Table, Tensor]]:
+        """Yield chunks of rows and their outputs, (M, c, m, o) on the CPU."""
         stack = self.sharp or self.network
         device = stack.readout.weight.device
         n_floats = stack.n_models * (
@@ -100,21 +113,32 @@ class Model:
         chunk = max(64, min(CHUNK, CHUNK_FLOATS // max(1, n_floats)))
         chunk -= chunk % BLOCK
         for start in range(0, len(table.numbers), chunk):
-            rows = slice(start, start + chunk)
-            numbers, codes = self.inputs(table.at(rows))
+            part = table.at(slice(start, start + chunk))
+            numbers, codes = self.inputs(part)
             n = len(numbers)
             whole = torch.arange(-(-n // BLOCK) * BLOCK).clamp(max=n - 1)
             numbers, codes = numbers[whole].to(device), codes[whole].to(device)
             with torch.inference_mode(), without_autocast(device):
                 outputs = stack(numbers, codes)[:, :n].cpu()
-            yield outputs  # outside, or the caller would be in inference mode
+            yield part, outputs  # outside, or the caller would be in inference mode
 
     def predictions(self, table: Table) -> Iterator[Predictions]:
         """Yield the predictions for successive chunks of rows."""
-        for outputs in self.outputs(table):
+        for part, outputs in self.outputs(table):
             yield Predictions.of(
-                outputs, self.objective, self.calibration, is_flat=self.is_flat
+                outputs,
+                self.objective,
+                self.calibration,
+                is_flat=self.is_flat,
+                blended=self.blended(part),
             )
+
+    def blended(self, table: Table) -> Callable[[Histogram, int], Histogram] | None:
+        """Return how the networks' distribution of the i-th target is mixed."""
+        if self.blends is None:
+            return None
+        blends, inputs = self.blends, self.simple_inputs(table)
+        return lambda networks, i: blends[i].distribution(networks, inputs)
 
     def calibrate(self, table: Table, y: Tensor) -> None:
         """Keep the predictions for these rows and their y (n, m)."""
@@ -165,7 +189,11 @@ class Model:
                 if stack is not None:
                     stack.rebin(self.bins, objective.bins, features, optimizers)
         self.objective = objective
-        self.calibration = None  # it was for the bins before
+        self.forget_held_out()
+
+    def forget_held_out(self) -> None:
+        """Drop what was fitted to the predictions of the network as it was before."""
+        self.blends = self.held_out = self.calibration = None
 
     def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
         """Return the model as JSON values and tensors, for a file.
@@ -180,6 +208,8 @@ class Model:
             "is_sharp": self.sharp is not None,
             "is_calibrated": self.calibration is not None,
         }
+        if self.blends is not None:
+            described["blends"] = [blend.described() for blend in self.blends]
         tensors = {
             "bins": torch.stack([bins.state() for bins in self.bins]),
             "center": self.objective.center,
@@ -193,6 +223,8 @@ class Model:
             weights = _prefixed(prefix, module)
             _check_weights(module, prefix, weights)
             tensors |= weights
+        for i, blend in enumerate(self.blends or ()):
+            tensors |= _prefixed(f"{BLEND}{i}.", blend)
         if self.calibration is not None:
             tensors["calibration.logits"] = self.calibration.logits
             tensors["calibration.y"] = self.calibration.y
@@ -244,6 +276,16 @@ class Model:
             with torch.device("meta"):
                 model.sharp = Stack(body, *network.shape)
             _fill(model.sharp.readout, SHARP, tensors)
+        if "blends" in described:
+            if len(described["blends"]) != len(bins):
+                raise InputError(
+                    f"'blends' must have a list for each of the {len(bins)} targets, "
+                    f"got {len(described['blends'])}"
+                )
+            model.blends = [
+                _loaded_blend(parts, f"{BLEND}{i}.", model, tensors)
+                for i, parts in enumerate(described["blends"])
+            ]
         if described["is_calibrated"]:
             model.calibration = Calibration(
                 bins, tensors["calibration.logits"], tensors["calibration.y"]
@@ -280,6 +322,30 @@ def _fill(module: nn.Module, prefix: str, tensors: dict[str, Tensor]) -> None:
     if any(tensor.is_meta for tensor in own.values()):
         module.to_empty(device="cpu")
     module.load_state_dict(_without_prefix(prefix, saved))
+
+
+def _loaded_blend(
+    parts: Sequence[Mapping[str, Any]],
+    prefix: str,
+    model: Model,
+    tensors: dict[str, Tensor],
+) -> Blend:
+    """Return a blend filled from tensors, after a check of their sizes."""
+    try:
+        with torch.device("meta"):
+            blend = Blend.of_description(
+                parts,
+                n_numbers(model.kinds),
+                model.scaling.n_outputs,
+                model.codes.n_codes,
+            )
+    except (OverflowError, RuntimeError) as error:
+        raise InputError(
+            f"'blends' describe models that cannot be built: {error}"
+        ) from error
+    _fill(blend, prefix, tensors)
+    blend.check()
+    return blend
 
 
 def _check_weights(

@@ -21,6 +21,8 @@ from histreg.errors import InputError
 from histreg.tabular.columns import KINDS
 
 Holds = Callable[[Any], bool]
+TREE_SIZES = ("n_folds", "n_trees", "depth")
+MOST_DEPTH = 16  # a tree of that depth has 65,536 leaves
 
 
 class Rule(NamedTuple):
@@ -79,6 +81,18 @@ def _is_optimizer(value: Any) -> bool:
     )
 
 
+def _is_part(value: Any) -> bool:
+    sizes = {"linear": {"n_points"}, "trees": {"n_points", *TREE_SIZES}}
+    return (
+        _is_object(value)
+        and value.get("kind") in sizes
+        and set(value) == {"kind", *sizes[value["kind"]]}
+        and all(_is_count(value[name]) for name in sizes[value["kind"]])
+        and value["n_points"] >= 3
+        and 1 <= value.get("depth", 1) <= MOST_DEPTH
+    )
+
+
 def _is(*values: Any) -> Holds:
     return lambda value: any(value is allowed or value == allowed for allowed in values)
 
@@ -134,6 +148,11 @@ DESCRIPTION = {
     "options": Rule("an object", _is_object),
     "history": Rule("an object", _is_object),
     "notes": Rule("an object", _is_object),
+    "blends": Rule(
+        "a list of lists of simple models with their sizes",
+        _is_list_of(_is_list_of(_is_part)),
+        is_required=False,
+    ),
     "training": Rule("an object", _is_object, is_required=False),  # of partial_fit
 }
 """Of ``model.json``. Other keys are ignored, since a later version may add some."""
@@ -150,6 +169,11 @@ OPTIONS = {
     "padding_in_sigmas": NUMBER,
     "final_sigma_in_bins": Rule("a number or null", _either(_is_number, _is_nothing)),
     "tails": Rule("text or a pair", _either(_is_text, _is_list_of(_is_text, n=2))),
+    "blend_with": Rule(
+        "'auto' or a list of text",
+        _either(_is_text, _is_list_of(_is_text)),
+        is_required=False,
+    ),
     "y_range": Rule(
         "null, a pair of numbers, or a list of such pairs",
         _either(_is_nothing, _IS_PAIR, _is_list_of(_IS_PAIR)),
@@ -163,7 +187,7 @@ OPTIONS = {
     "batch_size": NUMBER_OR_AUTO,
     "max_iter": NUMBER,
     "early_stopping": SWITCH,
-    "validation_fraction": NUMBER,
+    "validation_fraction": NUMBER_OR_AUTO,
     "n_iter_no_change": NUMBER,
     "random_state": Rule("a whole number or null", _either(_is_whole, _is_nothing)),
     "verbose": SWITCH,
@@ -230,6 +254,7 @@ CALIBRATION = {
 MIN_SIZES = {"m": 1, "n": 1, "s": 2, "b": 7}
 """At least one target, one row, two knots, and two bins with their tails."""
 BODY, READOUT, SHARP = "network.body.", "network.readout.", "sharp."
+BLEND = "blend."
 OPTIMIZER, GENERATOR = "optimizer.", "generator"
 """Prefixes of all other tensors: those of the network, and of the training state, see
 `histreg.tabular.training_state`."""
@@ -282,6 +307,7 @@ def check_tensors(described: Mapping[str, Any], tensors: Mapping[str, Tensor]) -
     rules = TENSORS | (CALIBRATION if described["is_calibrated"] else {})
     others = (
         *(BODY, READOUT, *((SHARP,) if described["is_sharp"] else ())),
+        *((BLEND,) if "blends" in described else ()),
         *((OPTIMIZER, GENERATOR) if "training" in described else ()),
     )
     check_names(rules, [name for name in tensors if not name.startswith(others)])

@@ -97,8 +97,9 @@ class PeriodicEmbedding(nn.Module):
         self.bias = _uniform(bound, (n_models, n_numbers, 1, width), generator)
 
     def forward(self, numbers: Tensor) -> Tensor:
-        """Return (n, d) -> (M, n, d e)."""
-        angle = 2 * math.pi * self.frequencies * numbers.T.unsqueeze(-1)  # (M, d, n, f)
+        """Return (n, d), or (M, n, d) for rows of their own, -> (M, n, d e)."""
+        columns = numbers.mT.unsqueeze(-1)  # (d, n, 1) or (M, d, n, 1)
+        angle = 2 * math.pi * self.frequencies * columns  # (M, d, n, f)
         waves = torch.cat([angle.sin(), angle.cos()], dim=-1)  # (M, d, n, 2 f)
         # One batched product over models and columns alike.
         mapped = torch.baddbmm(
@@ -135,10 +136,17 @@ class LabelEmbedding(nn.Module):
             self.tables.append(nn.Parameter(start))
 
     def forward(self, codes: Tensor) -> Tensor:
-        """Return (n, c) int64 -> (M, n, width)."""
-        vectors = [
-            table.index_select(1, codes[:, i]) for i, table in enumerate(self.tables)
-        ]
+        """Return (n, c) int64, or (M, n, c) for rows of their own, -> (M, n, width)."""
+        if codes.ndim == 2:
+            vectors = [
+                table.index_select(1, codes[:, i])
+                for i, table in enumerate(self.tables)
+            ]
+        else:
+            models = torch.arange(len(codes), device=codes.device).unsqueeze(-1)
+            vectors = [
+                table[models, codes[..., i]] for i, table in enumerate(self.tables)
+            ]
         return torch.cat(vectors, dim=-1)
 
 
@@ -208,12 +216,13 @@ class TabularBody(nn.Module):
     ) -> Tensor:
         """Return features: (n, d) and (n, c) -> (M, n, n_features).
 
+        Inputs of shape (M, n, d) and (M, n, c) give each model rows of its own.
         ``generator`` is for dropout, on the device of the numbers.
         """
         if self.number_embedding is not None:
             parts = [self.number_embedding(numbers)]
         else:
-            parts = [numbers.expand(self.n_models, *numbers.shape)]
+            parts = [numbers.expand(self.n_models, *numbers.shape[-2:])]
         if self.label_embedding is not None:
             parts.append(self.label_embedding(codes))
         hidden = torch.cat(parts, dim=-1) if len(parts) > 1 else parts[0]
@@ -223,10 +232,6 @@ class TabularBody(nn.Module):
             if self.training and self.dropout:
                 hidden = dropout(hidden, self.dropout, generator=generator)
         return hidden
-
-    def state_of(self, i: int) -> list[Tensor]:
-        """Return views of all weights and buffers of the i-th model."""
-        return _slices(self, i)
 
 
 class CopiedBody(nn.Module):
@@ -273,18 +278,18 @@ class CopiedBody(nn.Module):
     ) -> Tensor:
         """Return features: (n, d) and (n, c) -> (M, n, n_features).
 
+        Inputs of shape (M, n, d) and (M, n, c) give each model rows of its own.
         ``generator`` has no effect: modules draw from torch's global generators.
         """
         one_hot = [
-            F.one_hot(codes[:, i], n).to(numbers.dtype)
+            F.one_hot(codes[..., i], n).to(numbers.dtype)
             for i, n in enumerate(self.n_codes)
         ]
         inputs = torch.cat([numbers, *one_hot], dim=-1)
-        return torch.stack([module(inputs) for module in self.copies])
-
-    def state_of(self, i: int) -> list[Tensor]:
-        """Return views of all weights and buffers of the i-th model."""
-        return list(self.copies[i].state_dict().values())
+        of_models = inputs.expand(self.n_models, *inputs.shape[-2:])
+        return torch.stack(
+            [module(own) for module, own in zip(self.copies, of_models, strict=True)]
+        )
 
 
 class Stack(nn.Module):
@@ -331,7 +336,7 @@ class Stack(nn.Module):
         *,
         generator: torch.Generator | None = None,
     ) -> Tensor:
-        """Return (n, d) and (n, c) -> (M, n, m, o); ``generator`` is for dropout."""
+        """Return (n, d) and (n, c) -> (M, n, m, o), see `TabularBody.forward`."""
         return self.outputs(self.body(numbers, codes, generator=generator))
 
     def outputs(self, features: Tensor) -> Tensor:
@@ -370,10 +375,6 @@ class Stack(nn.Module):
                 state = optimizer.state.get(parameter)
                 if state:
                     _rebin_moments(state, self.shape, changes)
-
-    def state_of(self, i: int) -> list[Tensor]:
-        """Return views of all weights and buffers of the i-th model."""
-        return self.body.state_of(i) + _slices(self.readout, i)
 
 
 def without_autocast(device: torch.device) -> AbstractContextManager[None]:
@@ -419,11 +420,6 @@ def _rebin_moments(
                 is_beyond = matrix.sum(dim=1, keepdim=True) == 0
                 matrix = matrix + is_beyond * before.averaging_over(after)
             moments[:, :, i] = moments[:, :, i] @ matrix.T.to(moments)
-
-
-def _slices(module: nn.Module, i: int) -> list[Tensor]:
-    """Return the i-th slice of every parameter of a stacked module."""
-    return [parameter.detach()[i] for parameter in module.parameters()]
 
 
 def _uniform(

@@ -23,6 +23,7 @@ from histreg._tensors import as_float64
 from histreg.bins import Bins
 from histreg.distribution import Histogram
 from histreg.errors import InputError, NoDistributionError
+from histreg.tabular.border_scores import BorderScore
 from histreg.targets import Target, TargetFunction, target_of
 
 N_COMPONENTS = 5  # of the mixture density network, as in the paper
@@ -100,6 +101,10 @@ class Objective(ABC):
         if censored is not None:
             errors = torch.where(censored.cpu(), errors.clamp(max=0), errors)
         return errors.abs().mean(dim=-1)
+
+    def score_on(self, y: Tensor) -> Callable[..., Tensor]:
+        """Return what epochs are judged by, with the signature of `loss`: the loss."""
+        return self.loss_on(y)
 
     def _standard(self, y: Tensor, i: int) -> Tensor:
         return (y - self.center[i].item()) / self.scale[i].item()
@@ -187,6 +192,30 @@ class ByCrossEntropy(AgainstTarget):
 
     def _loss(self, outputs: Tensor, y: Tensor, i: int) -> Tensor:
         return self._target_losses[i](outputs, y)
+
+    def score_on(self, y: Tensor) -> Callable[..., Tensor]:
+        """Return what epochs are judged by: the CRPS of the standardised y.
+
+        That of all targets is judged by the loss if some are censored.
+        """
+        loss = self.loss_on(y)
+        border_scores = [
+            BorderScore(bins.standardised(self.center[i].item(), self.scale[i].item()))
+            for i, bins in enumerate(self.bins)
+        ]
+
+        def score(outputs: Tensor, y: Tensor, censored: Tensor | None = None) -> Tensor:
+            if censored is not None:
+                return loss(outputs, y, censored)
+            by_target = [
+                border_scores[i](
+                    outputs[:, :, i].softmax(dim=-1), self._standard(y[:, i], i)
+                )
+                for i in range(y.shape[1])
+            ]
+            return torch.stack(by_target).mean(dim=0)
+
+        return score
 
     def _bound_loss(self, outputs: Tensor, y: Tensor, i: int) -> Tensor:
         y = y.expand(outputs.shape[:-1])

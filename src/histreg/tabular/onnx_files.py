@@ -16,10 +16,12 @@ from torch import Tensor, nn
 
 from histreg._files import atomic_write
 from histreg.errors import InputError
+from histreg.tabular.blending import Blend
 from histreg.tabular.columns import NumberScaling, n_numbers, named_kinds
 from histreg.tabular.model import Model
 from histreg.tabular.networks import Stack
 from histreg.tabular.objectives import OnHistogram, OnNumber
+from histreg.tabular.simple_models import SimpleInputs
 
 
 class Exported(nn.Module):
@@ -47,6 +49,7 @@ class Exported(nn.Module):
         self.is_histogram = isinstance(model.objective, OnHistogram)
         self.scaling: NumberScaling = model.scaling
         self.stack: Stack = model.sharp or model.network
+        self.blends = None if model.blends is None else nn.ModuleList(model.blends)
         self.centers: Tensor  # (m, k)
         self.borders: Tensor  # (m, k + 1)
         self.center: Tensor  # (m,)
@@ -72,7 +75,21 @@ class Exported(nn.Module):
         if not self.is_histogram:
             return self.center + self._average(outputs.squeeze(-1)) * self.scale
         probs = self._average(outputs.softmax(dim=-1))  # (n, m, k)
+        if self.blends is not None:
+            probs = self._blended(probs, SimpleInputs(numbers, scaled, codes))
         return (probs * self.centers).sum(dim=-1), self._quantiles(probs)
+
+    def _blended(self, probs: Tensor, inputs: SimpleInputs) -> Tensor:  # (n, m, k)
+        assert self.blends is not None
+        by_target = []
+        for i, blend in enumerate(self.blends):
+            assert isinstance(blend, Blend)
+            predicted = blend.predicted(inputs, by_search=False)
+            mixed = blend.mixed(
+                probs[:, i], predicted, self.borders[i], by_search=False
+            )
+            by_target.append(mixed)
+        return torch.stack(by_target, dim=1)
 
     def _average(self, values: Tensor) -> Tensor:
         # mean() would have the name of our output in the graph.

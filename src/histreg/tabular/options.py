@@ -18,7 +18,7 @@ from histreg._checks import (
     check_positive,
     check_real,
 )
-from histreg._names import LOSSES, SPACINGS
+from histreg._names import LOSSES, ON_NUMBERS, SPACINGS
 from histreg.bins import checked_bins
 from histreg.errors import InputError
 from histreg.tabular.networks import ACTIVATIONS
@@ -45,6 +45,7 @@ STRUCTURE = (
     "n_estimators",
     "backbone",
 )
+SIMPLE_MODELS = ("linear", "trees")
 NOT_SAVED = ("backbone", "callback", "bins", "device")
 
 
@@ -82,10 +83,12 @@ def check_options(options: HistogramRegressor) -> None:
     check_positive("sigma_in_bins", options.sigma_in_bins)
     if options.final_sigma_in_bins is not None:
         check_positive("final_sigma_in_bins", options.final_sigma_in_bins)
-    check_fraction("validation_fraction", options.validation_fraction)
+    if options.validation_fraction != "auto":
+        check_fraction("validation_fraction", options.validation_fraction)  # type: ignore[arg-type]
     check_real("dropout", options.dropout)
     check_real("weight_decay", options.weight_decay)
     check_real("padding_in_sigmas", options.padding_in_sigmas)
+    blended_models(options)
     device_of(options.device)
     if options.callback is not None and not callable(options.callback):
         raise TypeError(f"callback must be callable, got {options.callback!r}")
@@ -112,6 +115,23 @@ def check_structure(options: HistogramRegressor, fitted: dict[str, Any]) -> None
                 f"{name} must stay {value!r}, as it was in fit, to continue training, "
                 f"got {name}={now!r}"
             )
+
+
+def blended_models(options: HistogramRegressor) -> tuple[str, ...]:
+    """Return the names of the simple models that networks are mixed with."""
+    given = options.blend_with
+    if isinstance(given, str):
+        check_choice("blend_with", given, ("auto",))
+        return SIMPLE_MODELS if options.loss == "histogram" else ()
+    names = tuple(given)
+    for name in names:
+        check_choice("blend_with", name, SIMPLE_MODELS)
+    if names and options.loss in ON_NUMBERS:
+        raise InputError(
+            "blend_with needs a loss that predicts a distribution, got "
+            f"loss={options.loss!r}"
+        )
+    return names
 
 
 def layer_sizes(given: Any) -> tuple[int, ...]:
@@ -177,6 +197,8 @@ def json_options(
     described["hidden_layer_sizes"] = [int(size) for size in sizes]
     if not isinstance(described["tails"], str):
         described["tails"] = list(described["tails"])
+    if not isinstance(described["blend_with"], str):
+        described["blend_with"] = list(described["blend_with"])
     if described["y_range"] is not None:
         described["y_range"] = np.asarray(described["y_range"], dtype=float).tolist()
     seed = options.random_state

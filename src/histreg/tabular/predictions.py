@@ -62,14 +62,19 @@ class Predictions:
         calibration: Calibration | None = None,
         *,
         is_flat: bool,
+        blended: Callable[[Histogram, int], Histogram] | None = None,
     ) -> Predictions:
-        """Return the predictions of network outputs, (M, n, m, o) on the CPU."""
+        """Return the predictions of network outputs, (M, n, m, o) on the CPU.
+
+        ``blended`` mixes the networks' distribution of the i-th target with others.
+        """
 
         @cache
         def distributions() -> tuple[Histogram, ...]:
-            return tuple(
-                objective.distribution(outputs, i) for i in range(outputs.shape[2])
-            )
+            own = [objective.distribution(outputs, i) for i in range(outputs.shape[2])]
+            if blended is None:
+                return tuple(own)
+            return tuple(blended(histogram, i) for i, histogram in enumerate(own))
 
         def means() -> Tensor:
             if isinstance(objective, OnHistogram):  # do not normalise a second time

@@ -49,6 +49,7 @@ from histreg.tabular.model import Model
 from histreg.tabular.networks import without_autocast
 from histreg.tabular.objectives import ON_BOUNDS
 from histreg.tabular.options import (
+    blended_models,
     check_options,
     check_structure,
     device_of,
@@ -62,6 +63,7 @@ from histreg.tabular.predictions import (
     checked_levels,
     checked_thresholds,
 )
+from histreg.tabular.stacking import stack
 from histreg.tabular.target_bins import (
     grown_bins,
     n_outside,
@@ -82,10 +84,11 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     """A network that predicts a distribution over bins for each row of a table.
 
     Numbers, missing values and labels (text or categories of a data frame) need no
-    preprocessing. The bins cover the training targets. The network, or an ensemble of
-    networks, is trained by the histogram loss with early stopping. Its readout is then
-    fitted again to sharper targets, so that the predicted spread is that of y and not
-    of the smoothing.
+    preprocessing. The bins cover the training targets. An ensemble of networks is
+    trained by the histogram loss with early stopping, each with other rows held out.
+    Its readout is then fitted again to sharper targets, so that the predicted spread is
+    that of y and not of the smoothing. The prediction mixes the networks with ridge
+    regression and boosted trees, as held-out rows find best.
 
     Parameters
     ----------
@@ -137,6 +140,12 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     n_estimators : int
         Number of networks, each with its own validation rows; the prediction is their
         mixture.
+    blend_with : "auto", or a sequence of {"linear", "trees"}
+        Simple models that are mixed with the networks, with the weights that have the
+        lowest CRPS on validation rows, see `histreg.tabular.blending`: ridge regression
+        and boosted trees. ``"auto"`` is both for ``loss="histogram"`` and none for
+        other losses; an empty sequence leaves the networks alone. Without effect on
+        censored targets, in `partial_fit`, and with fewer than 30 validation rows.
     backbone : nn.Module, optional
         A module to use instead of the default body: (n, d) float32 -> (n, h). Its input
         is the scaled numbers, then labels as one-hot columns. A copy is trained,
@@ -148,14 +157,17 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     weight_decay : float
         Of AdamW.
     batch_size : int or "auto"
-        ``"auto"`` is 256, less for fewer than 8,192 rows, at least 16.
+        ``"auto"`` is 256, less for fewer than 8,192 rows, at least 64.
     max_iter : int
         Maximum number of epochs.
     early_stopping : bool
-        Keep the weights of the epoch that is best on validation rows, and stop
-        ``n_iter_no_change`` epochs after it. Without effect if there would be fewer
-        than five validation rows.
-    validation_fraction : float in (0, 1)
+        Keep the weights of the epoch that is best on validation rows, in the mean over
+        the networks, and stop ``n_iter_no_change`` epochs after it. Best is the lowest
+        CRPS with ``loss="histogram"`` and the lowest loss with others. Without effect
+        if there would be fewer than five validation rows.
+    validation_fraction : float in (0, 1), or "auto"
+        Of each network. ``"auto"`` lets every row be one of validation once, up to
+        10,000 rows, and is a tenth for more rows or one network.
     n_iter_no_change : int
     random_state : int, RandomState or None
     verbose : bool
@@ -225,7 +237,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
 
     def __init__(
         self,
-        hidden_layer_sizes: int | Sequence[int] = (256, 256, 256),
+        hidden_layer_sizes: int | Sequence[int] = (128, 128, 128),
         *,
         activation: str = "relu",
         dropout: float = 0.1,
@@ -240,15 +252,16 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         tails: str | tuple[str, str] = "clip",
         y_range: Sequence[Any] | None = None,
         bins_grow: bool | str = "auto",
-        n_estimators: int = 1,
+        n_estimators: int = 5,
+        blend_with: str | Sequence[str] = "auto",
         backbone: nn.Module | None = None,
-        learning_rate_init: float = 1e-3,
+        learning_rate_init: float = 2e-3,
         weight_decay: float = 1e-2,
         batch_size: int | str = "auto",
         max_iter: int = 200,
         early_stopping: bool = True,
-        validation_fraction: float = 0.1,
-        n_iter_no_change: int = 20,
+        validation_fraction: float | str = "auto",
+        n_iter_no_change: int = 10,
         random_state: int | np.random.RandomState | None = None,
         verbose: bool = False,
         warm_start: bool = False,
@@ -270,6 +283,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         self.y_range = y_range
         self.bins_grow = bins_grow
         self.n_estimators = n_estimators
+        self.blend_with = blend_with
         self.backbone = backbone
         self.learning_rate_init = learning_rate_init
         self.weight_decay = weight_decay
@@ -357,6 +371,9 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                         sharpening_settings(settings),
                         generators,
                     )
+                if data.censored is None:
+                    names = blended_models(self)
+                    stack(self.model_, names, data, rows, held_out, generators)
             self._keep(history)
         return self
 
@@ -479,8 +496,14 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             torch.manual_seed(seed)
             yield Generators()
 
-    def calibrate(self, X: Any, y: ArrayLike) -> Self:
+    def calibrate(self, X: Any = None, y: ArrayLike | None = None) -> Self:
         """Calibrate `predict_interval` on rows that were not trained on.
+
+        Without rows, the predictions are used that `fit` made for its validation rows,
+        each by networks and simple models that had not seen the row. No rows are set
+        aside then, but what follows holds only approximately, because the prediction
+        for a new row is that of all networks together. It needs a `fit` that blended
+        (see ``blend_with``).
 
         From then on an interval of coverage c contains the y of a new row with
         probability at least c, and at most c + 1 / (n + 1) up to ties, over the draw of
@@ -489,8 +512,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n, d)
-        y : array-like of shape (n,) or (n, m)
+        X : array-like or data frame of shape (n, d), optional
+        y : array-like of shape (n,) or (n, m), optional
             Known targets. Censored ones cannot be used, and leaving them out would
             favour small targets.
 
@@ -499,6 +522,18 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         HistogramRegressor
             The estimator itself. Quantiles and distributions do not change.
         """
+        check_is_fitted(self)
+        if X is None and y is None:
+            if self.model_.held_out is None:
+                raise InputError(
+                    "calibrate without rows needs predictions for validation rows of a "
+                    "fit with blend_with='auto' in this process, which this model does "
+                    "not have; give calibrate(X, y) rows that were not trained on"
+                )
+            self.model_.calibration = self.model_.held_out
+            return self
+        if X is None or y is None:
+            raise InputError("calibrate needs both X and y, or neither, got one")
         table = self._table(X)
         y = self._checked_y(y)
         y = y.reshape(len(y), -1)
@@ -959,7 +994,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
 
     def _rows(self, data: TrainingRows[Table], device: torch.device) -> NetworkRows:
         """Return the network's inputs; count and warn of targets outside the bins."""
-        self.model_.calibration = None  # it belongs to the previous network
+        self.model_.forget_held_out()  # it belongs to the previous network
         bins = self.model_.bins
         n_clipped = n_outside(data.y, bins)
         if not self.n_clipped_:  # warn once in a stream

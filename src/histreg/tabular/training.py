@@ -41,7 +41,7 @@ class Settings:
     patience : int
         Stop after this many epochs without a better validation loss.
     min_steps : int
-        An epoch with fewer steps goes over the rows several times, as often as fits.
+        An epoch with fewer steps goes over the rows several times.
     """
 
     n_epochs: int = 200
@@ -49,8 +49,8 @@ class Settings:
     learning_rate: float = 1e-3
     weight_decay: float = 1e-2
     averaging: float = 0.995
-    patience: int = 20
-    min_steps: int = 8
+    patience: int = 10
+    min_steps: int = 20
 
 
 @dataclass(frozen=True)
@@ -82,10 +82,11 @@ class Generators(NamedTuple):
 
 
 class Measure(NamedTuple):
-    """The loss and the reported error of a network, per model and sample."""
+    """Loss, score and error of a network, per model and sample."""
 
     loss: Callable[..., Tensor]  # outputs (M, n, ...), *TrainingRows.targets -> (M, n)
-    error: Callable[..., Tensor]  # the same signature
+    score: Callable[..., Tensor]  # the same signature; epochs are judged by it
+    error: Callable[..., Tensor]  # the same signature; it is reported
 
 
 def train(
@@ -99,13 +100,15 @@ def train(
     on_epoch: Callable[[Epoch], None] | None = None,
     generators: Generators | None = None,
 ) -> list[Epoch]:
-    """Train a stack of M networks, and leave each at its best weights.
+    """Train a stack of M networks, and leave it at the weights of its best epoch.
 
     Each model is trained on the rows it does not hold out, and validated on those it
-    does. All models see the same batches, so that one step trains the whole stack;
-    their gradients do not mix. Without held-out rows the last weights are kept. If the
-    loss becomes NaN or infinite, training stops and the weights of that epoch are
-    discarded. If ``on_epoch`` raises, the network is left at the best weights so far.
+    does. The best epoch has the lowest score in the mean over the models, since few
+    rows say little about one model. All models see the same batches, so that one step
+    trains the whole stack; their gradients do not mix. Without held-out rows the last
+    weights are kept. If the loss becomes NaN or infinite, training stops and the
+    weights of that epoch are discarded. If ``on_epoch`` raises, the network is left at
+    the best weights so far.
 
     Parameters
     ----------
@@ -134,7 +137,7 @@ def train(
     averages = _Averages(trained, settings.averaging)
     best = _Best(network)
     training = torch.nonzero((~held_out).any(dim=0)).flatten()
-    validating = torch.nonzero(held_out.any(dim=0)).flatten()
+    validating = own_rows(held_out)
     history: list[Epoch] = []
     try:
         for number in range(1, settings.n_epochs + 1):
@@ -158,18 +161,18 @@ def train(
             validation, is_best = None, False
             if math.isfinite(loss):
                 with averages.in_place():
-                    if len(validating):
-                        validation = _validated(
-                            network, rows, held_out, validating, measure
-                        )
-                    is_best = best.update(number, validation)
+                    if validating is not None:
+                        validation = _validated(network, rows, validating, measure)
+                    is_best = best.update(
+                        number, None if validation is None else validation[1]
+                    )
             history.append(
                 Epoch(
                     number=number,
                     n_epochs=settings.n_epochs,
                     loss=loss,
-                    validation_loss=_mean_of(validation, 0),
-                    validation_error=_mean_of(validation, 1),
+                    validation_loss=None if validation is None else validation[0],
+                    validation_error=None if validation is None else validation[2],
                     is_best=is_best,
                     elapsed_s=time.monotonic() - started,
                 )
@@ -178,7 +181,7 @@ def train(
                 on_epoch(history[-1])
             if not math.isfinite(loss):
                 break  # later epochs would not be finite either
-            if number - best.epoch.min() >= settings.patience and len(validating):
+            if number - best.epoch >= settings.patience and validating is not None:
                 break
     finally:
         best.restore()
@@ -191,7 +194,7 @@ def _batches(
 ) -> Iterator[Tensor]:
     """Yield the row numbers of each step of an epoch."""
     steps_a_pass = -(-len(rows) // settings.batch_size)
-    for _ in range(max(1, settings.min_steps // max(1, steps_a_pass))):
+    for _ in range(-(-settings.min_steps // max(1, steps_a_pass))):
         order = torch.randperm(len(rows), generator=generator)
         shuffled = rows[order.to(rows.device)]
         batches = list(shuffled.split(settings.batch_size))
@@ -286,28 +289,24 @@ class _Averages:
 
 
 class _Best:
-    """The weights of each model at its lowest validation loss."""
+    """The weights of a network at its lowest score."""
 
     def __init__(self, network: Stack) -> None:
-        self.states = [network.state_of(i) for i in range(network.n_models)]
-        self.kept = [[tensor.clone() for tensor in state] for state in self.states]
-        self.loss = torch.full((network.n_models,), math.inf, dtype=torch.float32)
-        self.epoch = torch.zeros(network.n_models, dtype=torch.int64)
+        self.state = [tensor.detach() for tensor in network.state_dict().values()]
+        self.kept = [tensor.clone() for tensor in self.state]
+        self.score = math.inf
+        self.epoch = 0
 
-    def update(self, number: int, validation: Tensor | None) -> bool:
-        """Keep the weights of models that improved; without validation, of all."""
-        loss = torch.full_like(self.loss, -math.inf)
-        if validation is not None:
-            loss = validation[0].to(self.loss)
-        better = (loss < self.loss) | (validation is None)
-        for i in torch.nonzero(better).flatten().tolist():
-            self.loss[i], self.epoch[i] = loss[i], number
-            _copy(self.states[i], self.kept[i])
-        return bool(better.any())
+    def update(self, number: int, score: float | None) -> bool:
+        """Keep the weights if the score is lower; without a score, keep them always."""
+        is_better = score is None or score < self.score
+        if is_better:
+            self.score, self.epoch = math.inf if score is None else score, number
+            _copy(self.state, self.kept)
+        return is_better
 
     def restore(self) -> None:
-        for state, kept in zip(self.states, self.kept, strict=True):
-            _copy(kept, state)
+        _copy(self.kept, self.state)
 
 
 def _copy(source: Sequence[Tensor], target: Sequence[Tensor]) -> None:
@@ -315,30 +314,45 @@ def _copy(source: Sequence[Tensor], target: Sequence[Tensor]) -> None:
         b.copy_(a)
 
 
+class OwnRows(NamedTuple):
+    """The held-out rows of each model, filled up by others to the same number."""
+
+    rows: Tensor  # (M, v) int64
+    is_held_out: Tensor  # (M, v) bool
+
+
+def own_rows(held_out: Tensor) -> OwnRows | None:
+    """Return the rows that each model holds out, None if there are none: (M, n)."""
+    n_most = int(held_out.sum(dim=1).max())
+    if not n_most:
+        return None
+    first = held_out.to(torch.uint8).argsort(dim=1, descending=True, stable=True)
+    index = first[:, :n_most]
+    return OwnRows(index, held_out.gather(1, index))
+
+
 @torch.no_grad()
 def _validated(
     network: Stack,
     rows: TrainingRows[tuple[Tensor, ...]],
-    held_out: Tensor,
-    validating: Tensor,
+    validating: OwnRows,
     measure: Measure,
-) -> Tensor:  # (2, M): loss and error
-    """Return weighted means over the validation rows of each model."""
+) -> list[float]:
+    """Return loss, score and error: weighted means over the rows of each model."""
     parts = []
-    for index in validating.split(4096):
-        batch = batch_of(rows, index)
-        outputs = network(*batch.inputs)
-        values = [of(outputs, *batch.targets).double() for of in measure]
-        parts.append(torch.stack(values))
-    weight = rows.weight.index_select(0, validating) * held_out[:, validating]  # (M, v)
-    return _weighted_mean(torch.cat(parts, dim=-1), weight)
+    for index in validating.rows.split(1024, dim=1):
+        batch = batch_of(rows, index.flatten())
+        inputs = (tensor.unflatten(0, index.shape) for tensor in batch.inputs)
+        # As if of one model, since every row has its own y.
+        outputs = network(*inputs).flatten(0, 1).unsqueeze(0)
+        values = [of(outputs, *batch.targets).double().cpu() for of in measure]
+        parts.append(torch.stack(values).view(-1, *index.shape))  # (3, M, v)
+    weight = rows.weight[validating.rows] * validating.is_held_out  # (M, v)
+    means = _weighted_mean(torch.cat(parts, dim=-1), weight.cpu())  # (3, M)
+    return means.mean(dim=1).tolist()
 
 
 def _weighted_mean(values: Tensor, weight: Tensor) -> Tensor:
     """Return the mean over the last dimension, 0 where all weights are 0."""
     total = weight.sum(dim=-1)
     return (values * weight).sum(dim=-1) / total.where(total > 0, 1)
-
-
-def _mean_of(validation: Tensor | None, which: int) -> float | None:
-    return None if validation is None else validation[which].mean().item()

@@ -23,6 +23,14 @@ Only the first call is timed as the fit: work that the point prediction does not
 such as residuals, belongs to the second.
 """
 
+ONE_NETWORK: dict[str, Any] = {
+    "hidden_layer_sizes": (256, 256, 256),
+    "n_estimators": 1,
+    "blend_with": (),
+    "learning_rate_init": 1e-3,
+}
+"""Options of one network by itself, so that bins are compared and nothing else."""
+
 
 def histogram(**options: Any) -> Predictor:
     """Return our method with some options."""
@@ -31,7 +39,8 @@ def histogram(**options: Any) -> Predictor:
         from histreg.study.shapes.predictions import Prediction
         from histreg.tabular.regressor import HistogramRegressor
 
-        model = HistogramRegressor(random_state=seed, **options).fit(X, y)
+        model = HistogramRegressor(random_state=seed, **ONE_NETWORK | options)
+        model.fit(X, y)
         return lambda X_test: Prediction.of_model(model, X_test)
 
     return fit
@@ -51,7 +60,7 @@ def log_l2(X: Floats, y: Floats, seed: int) -> Callable[[Floats], Prediction]:
     from histreg.tabular.regressor import HistogramRegressor
 
     t = np.sign(y) * np.log1p(np.abs(y))
-    model = HistogramRegressor(loss="l2", random_state=seed)
+    model = HistogramRegressor(loss="l2", random_state=seed, **ONE_NETWORK)
     fitted = clone(model).fit(X, t)
 
     def predict(X_test: Floats) -> Prediction:

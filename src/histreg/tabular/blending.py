@@ -1,0 +1,448 @@
+r"""Blending: networks mixed with simple models, by what held-out rows say.
+
+The predicted distribution of a target is a weighted mean of those of the networks and
+of the simple models, whose distribution is their prediction plus the residuals of
+held-out rows, wider where the networks predict more spread: residuals are divided, and
+multiplied, by a power 0, 1/2 or 1 of that spread. The weights are those with the lowest
+CRPS on held-out rows (stacking of predictive distributions, Yao et al. 2018). A mean of
+distributions is wider than its parts (Ranjan and Gneiting 2010), so the log odds of its
+cdf are multiplied by a sharpness a, chosen by the same rows:
+
+.. math:: F^*(y) = \frac{F(y)^a}{F(y)^a + (1 - F(y))^a}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from histreg.bins import Bins
+from histreg.distribution import Histogram
+from histreg.errors import InputError
+from histreg.tabular.border_scores import BorderScore
+from histreg.tabular.linear_model import LinearModel
+from histreg.tabular.simple_models import Fitted, SimpleInputs, SimpleModel, n_below
+from histreg.tabular.tree_model import TreeModel
+
+N_RESIDUALS = 200  # that a distribution is kept by, at most
+SPREAD_MASS = 1e-3  # of a simple model, in equal parts in all bins
+POWERS = (0.0, 0.5, 1.0)  # of the networks' spread
+MOST_SPREAD = 8.0  # over the typical one; also one over the least
+SHARPNESSES = torch.linspace(-1, 2, 25, dtype=torch.float64).exp2()
+KINDS: dict[type[SimpleModel], str] = {LinearModel: "linear", TreeModel: "trees"}
+MOST_ROWS = 5_000  # to choose weights and sharpness by
+N_STEPS, STEP = 2_000, 0.4  # of the search for weights
+LEAST_WEIGHT = 0.02  # a model of less weight is left out, and saves its time
+MIN_ROWS = 30  # fewer do not say which model is better
+
+
+class Residuals(nn.Module):
+    """The distribution of y around the prediction of a simple model.
+
+    Its cdf is linear between quantiles of the residuals of held-out rows.
+
+    Parameters
+    ----------
+    n_points : int
+        r.
+    """
+
+    def __init__(self, n_points: int) -> None:
+        super().__init__()
+        self.points: Tensor  # (r,), rising
+        self.register_buffer("points", torch.zeros(n_points, dtype=torch.float64))
+
+    @classmethod
+    def of(cls, residuals: Tensor, weight: Tensor) -> Residuals:
+        """Return the distribution of residuals (n,) with weights (n,)."""
+        ordered, order = residuals.sort()
+        levels = weight.to(torch.float64)[order].cumsum(dim=0)
+        levels = levels / levels[-1]
+        # Few enough that the density between them is not mere chance.
+        n_points = min(N_RESIDUALS, max(16, round(2 * len(ordered) ** 0.5)))
+        wanted = (torch.arange(n_points) + 0.5).to(torch.float64) / n_points
+        inner = ordered[torch.searchsorted(levels, wanted).clamp(max=len(ordered) - 1)]
+        # Beyond the ends as far as a kernel estimate of the density would reach.
+        reach = 3 * inner.std(correction=0) * n_points**-0.2
+        distribution = cls(n_points + 2)
+        distribution.points[0] = inner[0] - reach
+        distribution.points[1:-1] = inner
+        distribution.points[-1] = inner[-1] + reach
+        return distribution
+
+    def probs(
+        self,
+        predicted: Tensor,
+        scale: Tensor,
+        borders: Tensor,
+        *,
+        by_search: bool = True,
+    ) -> Tensor:
+        """Return the mass in each bin around predictions.
+
+        Parameters
+        ----------
+        predicted : Tensor of shape (n,)
+        scale : Tensor of shape (n,)
+            By which residuals are multiplied.
+        borders : Tensor of shape (k + 1,)
+            Those at the ends are taken to be infinite.
+        by_search : bool
+            See `n_below`.
+
+        Returns
+        -------
+        Tensor of shape (n, k)
+        """
+        residuals = (borders[1:-1] - predicted[:, None]) / scale[:, None]
+        cdf = self._cdf(residuals, by_search)  # (n, k - 1)
+        edge = torch.zeros_like(cdf[:, :1])
+        below = torch.cat([edge, cdf], dim=1)
+        mass = torch.cat([cdf, edge + 1], dim=1) - below
+        return (1 - SPREAD_MASS) * mass + SPREAD_MASS / mass.shape[1]
+
+    def _cdf(self, residuals: Tensor, by_search: bool) -> Tensor:
+        n_inner = len(self.points) - 2
+        after = n_below(self.points, residuals, or_equal=True, by_search=by_search)
+        after = after.clamp(1, n_inner + 1)
+        start, end = self.points[after - 1], self.points[after]
+        width = end - start
+        share = ((residuals - start) / width.where(width > 0, 1)).clamp(0, 1)
+        # The levels of the points: 0, 1/2n, 3/2n, ..., 1.
+        low, high = self._level(after - 1), self._level(after)
+        return low + share * (high - low)
+
+    def _level(self, point: Tensor) -> Tensor:
+        n_inner = len(self.points) - 2
+        return ((point.to(torch.float64) - 0.5) / n_inner).clamp(0, 1)
+
+
+class Part(nn.Module):
+    """A simple model as a part of a mixture: its prediction and its residuals.
+
+    Parameters
+    ----------
+    model : SimpleModel
+    residuals : Residuals
+    power : float
+        Of the networks' relative spread, by which residuals are multiplied.
+    """
+
+    def __init__(
+        self, model: SimpleModel, residuals: Residuals, power: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.model = model
+        self.residuals = residuals
+        self.power: Tensor  # ()
+        self.register_buffer("power", torch.tensor(power, dtype=torch.float64))
+
+    def probs(
+        self,
+        predicted: Tensor,
+        spread: Tensor,
+        borders: Tensor,
+        *,
+        by_search: bool = True,
+    ) -> Tensor:
+        """Return the mass in each bin: predictions and relative spreads (n,)."""
+        scale = spread**self.power
+        return self.residuals.probs(predicted, scale, borders, by_search=by_search)
+
+    @classmethod
+    def fitted(
+        cls,
+        fitted: Fitted,
+        spread: Tensor,
+        y: Tensor,
+        weight: Tensor,
+        rows: Tensor,
+        bins: Bins,
+    ) -> Part:
+        """Return the part with the power of the lowest score on some rows.
+
+        Parameters
+        ----------
+        fitted : Fitted
+            A model with predictions for n held-out rows.
+        spread : Tensor of shape (c,)
+            Of the networks on the chosen rows.
+        y, weight : Tensors of shape (n,)
+        rows : Tensor of shape (c,), int64
+            The chosen rows.
+        bins : Bins
+            In the units of y.
+        """
+        score, parts, values = BorderScore(bins), [], []
+        for power in POWERS:
+            if power:
+                residuals = (y - fitted.held_out)[rows] / spread**power
+                distribution = Residuals.of(residuals, weight[rows])
+            else:
+                distribution = Residuals.of(y - fitted.held_out, weight)
+            part = cls(fitted.model, distribution, power)
+            probs = part.probs(fitted.held_out[rows], spread, bins.borders)
+            parts.append(part)
+            values.append((weight[rows] * score(probs, y[rows])).sum())
+        return parts[int(torch.stack(values).argmin())]
+
+
+class Blend(nn.Module):
+    """The mixture of networks and simple models for one target.
+
+    Parameters
+    ----------
+    parts : sequence of J Parts
+        Of y in standard units: minus ``center``, over ``scale``.
+    center, scale : float
+    """
+
+    def __init__(
+        self, parts: Sequence[Part], *, center: float = 0.0, scale: float = 1.0
+    ) -> None:
+        super().__init__()
+        self.parts = nn.ModuleList(parts)
+        self.center: Tensor  # ()
+        self.scale: Tensor  # ()
+        self.typical_spread: Tensor  # (), of the networks, in standard units
+        self.register_buffer("typical_spread", torch.ones((), dtype=torch.float64))
+        self.register_buffer("center", torch.tensor(center, dtype=torch.float64))
+        self.register_buffer("scale", torch.tensor(scale, dtype=torch.float64))
+        self.weights: Tensor  # (1 + J,), of the networks first
+        self.sharpness: Tensor  # ()
+        weights = torch.zeros(1 + len(parts), dtype=torch.float64)
+        weights[0] = 1
+        self.register_buffer("weights", weights)
+        self.register_buffer("sharpness", torch.ones((), dtype=torch.float64))
+
+    def distribution(self, networks: Histogram, inputs: SimpleInputs) -> Histogram:
+        """Return the mixture for n rows, given that of the networks."""
+        predicted = self.predicted(inputs)
+        probs = self.mixed(networks.probs, predicted, networks.bins.borders)
+        return Histogram(networks.bins, probs=probs)
+
+    def mixed(
+        self,
+        networks: Tensor,
+        predicted: Sequence[Tensor],
+        borders: Tensor,
+        *,
+        by_search: bool = True,
+    ) -> Tensor:
+        """Return the probabilities of the mixture.
+
+        Parameters
+        ----------
+        networks : Tensor of shape (n, k), float64
+            Their probabilities.
+        predicted : sequence of J Tensors of shape (n,)
+            By the simple models, in standard units.
+        borders : Tensor of shape (k + 1,)
+            In units of y.
+        by_search : bool
+            See `n_below`.
+
+        Returns
+        -------
+        Tensor of shape (n, k)
+        """
+        parts = self._probs(networks, predicted, borders, by_search=by_search)
+        mixture = (self.weights[:, None, None] * parts).sum(dim=0)
+        return sharpened(mixture, self.sharpness)
+
+    def fit(
+        self,
+        networks: Histogram,
+        predicted: Sequence[Tensor],
+        y: Tensor,
+        weight: Tensor,
+    ) -> None:
+        """Choose weights and sharpness by held-out rows.
+
+        Parameters
+        ----------
+        networks : Histogram of batch shape (n,)
+            Predicted by networks that have not seen the rows.
+        predicted : sequence of J Tensors of shape (n,)
+            By simple models that have not seen them, in standard units.
+        y, weight : Tensors of shape (n,)
+            In units of y.
+        """
+        bins = networks.bins.standardised(self.center.item(), self.scale.item())
+        score, y = BorderScore(bins), (y - self.center) / self.scale
+        weight = weight.to(torch.float64) / weight.sum()
+        borders = networks.bins.borders
+        probs = self._probs(networks.probs, predicted, borders)
+        self.weights.copy_(best_weights(probs, y, weight, score))
+        mixture = (self.weights[:, None, None] * probs).sum(dim=0)
+        scores = [weight @ score(sharpened(mixture, a), y) for a in SHARPNESSES]
+        self.sharpness.copy_(SHARPNESSES[torch.stack(scores).argmin()])
+
+    def without_unused(self) -> Blend:
+        """Return the same mixture without the simple models of weight 0."""
+        is_used = (self.weights > 0).tolist()
+        kept = Blend(
+            [p for p, used in zip(self._parts(), is_used[1:], strict=True) if used],
+            center=self.center.item(),
+            scale=self.scale.item(),
+        )
+        kept.typical_spread.copy_(self.typical_spread)
+        is_used[0] = True
+        kept.weights.copy_(self.weights[torch.tensor(is_used)])
+        kept.sharpness.copy_(self.sharpness)
+        return kept
+
+    def predicted(
+        self, inputs: SimpleInputs, *, by_search: bool = True
+    ) -> list[Tensor]:
+        """Return the predictions (n,) of each simple model."""
+        return [part.model(inputs, by_search=by_search) for part in self._parts()]
+
+    def _probs(
+        self,
+        networks: Tensor,
+        predicted: Sequence[Tensor],
+        borders: Tensor,
+        *,
+        by_search: bool = True,
+    ) -> Tensor:  # (1 + J, n, k)
+        borders = (borders - self.center) / self.scale
+        spread = relative_spread(networks, borders, self.typical_spread)
+        probs = [networks]
+        for part, own in zip(self._parts(), predicted, strict=True):
+            probs.append(part.probs(own, spread, borders, by_search=by_search))
+        return torch.stack(probs)
+
+    def described(self) -> list[dict[str, Any]]:
+        """Return the kinds and sizes of the parts, as JSON values."""
+        return [
+            {
+                "kind": KINDS[type(part.model)],
+                "n_points": len(part.residuals.points),
+                **part.model.described(),
+            }
+            for part in self._parts()
+        ]
+
+    @classmethod
+    def of_description(
+        cls,
+        described: Sequence[Mapping[str, Any]],
+        n_numbers: int,
+        n_scaled: int,
+        n_codes: Sequence[int],
+    ) -> Blend:
+        """Return a mixture of these parts, to load what they learnt into.
+
+        Parameters
+        ----------
+        described : sequence of mappings
+            See `described`.
+        n_numbers, n_scaled : int
+            Columns of numbers, and of their scores and flags.
+        n_codes : sequence of int
+            Codes of each column of labels.
+        """
+        parts = []
+        for one in described:
+            model: SimpleModel
+            if one["kind"] == "linear":
+                model = LinearModel(n_numbers, n_scaled, n_codes)
+            else:
+                sizes = (one["n_folds"], one["n_trees"], one["depth"])
+                model = TreeModel(n_numbers, n_codes, *sizes)
+            parts.append(Part(model, Residuals(one["n_points"])))
+        return cls(parts)
+
+    def check(self) -> None:
+        """Raise unless weights, sharpness and parts hold values that make sense."""
+        if not (self.weights >= 0).all() or abs(self.weights.sum() - 1) > 1e-9:
+            raise InputError(
+                "the weights of a blend must be positive and sum to 1, got "
+                f"{self.weights.tolist()}"
+            )
+        if not (self.center.isfinite() and 0 < self.scale < torch.inf):
+            raise InputError("center and scale of a blend must be finite and positive")
+        if not 0 < self.typical_spread < torch.inf:
+            raise InputError("the typical spread of a blend must be positive")
+        if not 0 < self.sharpness < torch.inf:
+            raise InputError(
+                "the sharpness of a blend must be positive, got "
+                f"{self.sharpness.item()}"
+            )
+        for part in self._parts():
+            points = part.residuals.points
+            if not (points.isfinite().all() and (points.diff() >= 0).all()):
+                raise InputError("the residuals of a blend must be finite and rising")
+            if not 0 <= part.power <= 1:
+                raise InputError("the powers of a blend must lie between 0 and 1")
+            part.model.check()
+
+    def _parts(self) -> list[Part]:
+        return [part for part in self.parts if isinstance(part, Part)]
+
+
+def spread_of(probs: Tensor, borders: Tensor) -> Tensor:
+    """Return the standard deviation of histograms between bins: (n, k) -> (n,).
+
+    That within bins is left out, and an end bin counts as its inner border.
+    """
+    middle = (borders[1:-2] + borders[2:-1]) / 2
+    centers = torch.cat([borders[1:2], middle, borders[-2:-1]])
+    mean = (probs * centers).sum(dim=-1, keepdim=True)
+    return (probs * (centers - mean) ** 2).sum(dim=-1).sqrt()
+
+
+def relative_spread(probs: Tensor, borders: Tensor, typical: Tensor) -> Tensor:
+    """Return the spread of histograms over a typical one, within `MOST_SPREAD`."""
+    ratio = spread_of(probs, borders) / typical
+    return ratio.clamp(1 / MOST_SPREAD, MOST_SPREAD)
+
+
+def best_weights(
+    parts: Tensor, y: Tensor, weight: Tensor, score: BorderScore
+) -> Tensor:
+    """Return the weights of a mixture with the lowest score: (J, n, k) -> (J,).
+
+    The score is a quadratic form of the weights. Exponentiated gradient steps keep
+    them positive and their sum at 1.
+
+    Parameters
+    ----------
+    parts : Tensor of shape (J, n, k)
+        Probabilities.
+    y, weight : Tensors of shape (n,)
+    score : BorderScore
+    """
+    excess = [score.excess(part, y) for part in parts]
+    form = torch.stack(
+        [
+            torch.stack([weight @ ((a * b) @ score.widths) for b in excess])
+            for a in excess
+        ]
+    )
+    scale = form.diagonal().min().clamp(min=torch.finfo(torch.float64).tiny)
+    weights = torch.full((len(parts),), 1 / len(parts), dtype=torch.float64)
+    for _ in range(N_STEPS):
+        gradient = form @ weights / scale
+        weights = weights * (-STEP * (gradient - gradient.min())).exp()
+        weights = weights / weights.sum()
+    weights = weights.where(weights >= LEAST_WEIGHT, 0)
+    return weights / weights.sum()
+
+
+def sharpened(probs: Tensor, sharpness: Tensor) -> Tensor:
+    """Return histograms whose cdf has its log odds multiplied: (n, k) -> (n, k)."""
+    below = probs.cumsum(dim=-1)[:, :-1].clamp(0, 1)
+    above = probs.flip(-1).cumsum(dim=-1).flip(-1)[:, 1:].clamp(0, 1)
+    a, b = below**sharpness, above**sharpness
+    cdf, survival = a / (a + b), b / (a + b)
+    edge = torch.zeros_like(cdf[:, :1])
+    start, end = torch.cat([edge, cdf], dim=1), torch.cat([cdf, edge + 1], dim=1)
+    before = torch.cat([edge + 1, survival], dim=1)
+    after = torch.cat([survival, edge], dim=1)
+    # Each difference is accurate where its terms are small.
+    return torch.where(start > 0.5, before - after, end - start).clamp(min=0)

@@ -1,0 +1,84 @@
+"""Simple models that are mixed with the networks: what both kinds have in common.
+
+A simple model predicts one number for a row, for one target. It is fitted once on the
+rows outside of each fold, which gives a prediction for every training row by a model
+that has not seen it; for new rows the models of all folds are averaged.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+N_FOLDS = 5
+
+
+class SimpleInputs(NamedTuple):
+    """The columns of n rows, as simple models read them."""
+
+    numbers: Tensor  # (n, d) float64, NaN where missing
+    scaled: Tensor  # (n, d') float32, normal scores and flags of gaps
+    codes: Tensor  # (n, c) int64, labels
+
+    def at(self, rows: Tensor) -> SimpleInputs:
+        """Return some of the rows."""
+        return SimpleInputs(*(part.index_select(0, rows) for part in self))
+
+
+class SimpleModel(nn.Module, ABC):
+    """A model that predicts one number; its buffers are all that it has learnt."""
+
+    @abstractmethod
+    def forward(self, inputs: SimpleInputs, *, by_search: bool = True) -> Tensor:
+        """Return predictions of shape (n,), float64.
+
+        ``by_search`` is that of `n_below`.
+        """
+
+    def described(self) -> dict[str, int]:
+        """Return the sizes that the columns of a table do not imply."""
+        return {}
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise if what was loaded makes no sense."""
+
+
+class Fitted(NamedTuple):
+    """A model, and its predictions for its training rows by folds."""
+
+    model: SimpleModel
+    held_out: Tensor  # (n,) float64, each by models that have not seen the row
+
+
+def n_below(
+    borders: Tensor, values: Tensor, *, or_equal: bool = False, by_search: bool = True
+) -> Tensor:
+    """Return how many of the rising borders lie below each value, int64.
+
+    Parameters
+    ----------
+    borders : Tensor of shape (b,) or (d, b)
+    values : Tensor of shape (..., n), or (d, n)
+    or_equal : bool
+        Whether borders equal to a value count as well.
+    by_search : bool
+        False compares with every border instead of searching, which ONNX does not
+        support.
+    """
+    if by_search:
+        return torch.searchsorted(borders, values.contiguous(), right=or_equal)
+    compare = torch.le if or_equal else torch.lt
+    is_below = compare(borders.unsqueeze(-2), values.unsqueeze(-1))
+    return is_below.to(torch.int64).sum(dim=-1)
+
+
+def folds_of(n: int, generator: torch.Generator | None) -> Tensor:  # (n,) int64
+    """Return the fold of each of n rows, at random, in equal numbers up to one."""
+    order = torch.randperm(n, generator=generator)
+    folds = torch.empty(n, dtype=torch.int64)
+    folds[order] = torch.arange(n) % min(N_FOLDS, n)
+    return folds
