@@ -55,7 +55,7 @@ def test_quantiles_in_tails_agree(tmp_path):
     found, _ = run(tmp_path / "m.onnx", numbers=X)
     expected = model.predict_quantiles(X, levels)
     low, high = model.bins_.borders[[1, -2]].tolist()
-    assert (expected[:, 0] < low).all() and (expected[:, 2] > high).all()
+    assert (expected[:, 0] < low).mean() > 0.9 < (expected[:, 2] > high).mean()
     np.testing.assert_allclose(found["quantiles"][:, 0], expected, rtol=1e-3, atol=1e-3)
     np.testing.assert_allclose(found["mean"][:, 0], model.predict(X), atol=1e-4)
 

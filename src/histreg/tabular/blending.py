@@ -30,6 +30,7 @@ from histreg.tabular.tree_model import TreeModel
 N_RESIDUALS = 200  # that a distribution is kept by, at most
 SPREAD_MASS = 1e-3  # of a simple model, in equal parts in all bins
 POWERS = (0.0, 0.5, 1.0)  # of the networks' spread
+FARTHEST = 1e12  # in standard units; its square is finite
 MOST_SPREAD = 8.0  # over the typical one; also one over the least
 SHARPNESSES = torch.linspace(-1, 2, 25, dtype=torch.float64).exp2()
 KINDS: dict[type[SimpleModel], str] = {LinearModel: "linear", TreeModel: "trees"}
@@ -390,6 +391,8 @@ def spread_of(probs: Tensor, borders: Tensor) -> Tensor:
 
     That within bins is left out, and an end bin counts as its inner border.
     """
+    # Bins of a y that counts as constant are huge in standard units.
+    borders = borders.clamp(-FARTHEST, FARTHEST)
     middle = (borders[1:-2] + borders[2:-1]) / 2
     centers = torch.cat([borders[1:2], middle, borders[-2:-1]])
     mean = (probs * centers).sum(dim=-1, keepdim=True)
