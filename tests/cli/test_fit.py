@@ -138,7 +138,7 @@ def test_calibration_is_ignored_where_rows_are_censored():
 def test_fit_shows_held_out_scores_beside_two_baselines(place):
     shown = (place / "fit.txt").read_text()
     assert "80 held-out rows, in units of price" in shown
-    for name in ("histogram", "the same network, l2", "linear regression"):
+    for name in ("histogram", "networks with l2", "linear regression"):
         assert name in shown
     for column in ("MAE", "median", "RMSE", "CRPS", "90 % covers", "width"):
         assert column in shown

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from histreg import Bins, HistogramRegressor, targets
+from histreg import Bins, HistogramRegressor, InputError, targets
+from histreg.tabular.options import blended_models, check_options
 from tests.tabular.examples import SMALL, data
 
 
@@ -93,3 +94,25 @@ def test_one_number_is_one_layer():
     one = HistogramRegressor(**SMALL | {"hidden_layer_sizes": 16}).fit(X, y)
     same = HistogramRegressor(**SMALL).fit(X, y)
     np.testing.assert_array_equal(one.predict(X), same.predict(X))
+
+
+@pytest.mark.parametrize(
+    "given", [None, 3, "trees", ("forest",), ["linear", 1], ("trees", "trees")]
+)
+def test_simple_models_are_named_once(given):
+    with pytest.raises(InputError, match="blend_with must be 'auto', or a list"):
+        check_options(HistogramRegressor(blend_with=given))
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [("auto", ("linear", "trees")), (["trees"], ("trees",)), ((), ())],
+)
+def test_simple_models_are_taken_as_given(given, names):
+    assert blended_models(HistogramRegressor(blend_with=given)) == names
+
+
+def test_a_blend_needs_a_distribution():
+    assert blended_models(HistogramRegressor(loss="l2")) == ()
+    with pytest.raises(InputError, match="blend_with needs a loss that predicts"):
+        check_options(HistogramRegressor(loss="l2", blend_with=("trees",)))

@@ -113,7 +113,7 @@ class FitOptions:
     compare: Annotated[
         bool,
         typer.Option(
-            help="Also fit linear regression and the same network with the l2 loss."
+            help="Also fit linear regression and the same networks with the l2 loss."
         ),
     ] = True
     delimiter: Delimiter = None

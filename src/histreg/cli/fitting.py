@@ -146,7 +146,7 @@ def score(
         scores[loss] = scores_of(model.predict_all(X.iloc[parts.test]), y[parts.test])
     if options.compare and loss != "l2":
         l2 = _train("Fitting l2, to compare", "l2", data, None, parts, options)
-        scores["the same network, l2"] = _point_scores(l2, data, parts)
+        scores["networks with l2"] = _point_scores(l2, data, parts)
     if options.compare:
         linear = linear_baseline(X.iloc[parts.learn])
         linear.fit(X.iloc[parts.learn], y[parts.learn])

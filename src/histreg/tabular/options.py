@@ -83,7 +83,7 @@ def check_options(options: HistogramRegressor) -> None:
     check_positive("sigma_in_bins", options.sigma_in_bins)
     if options.final_sigma_in_bins is not None:
         check_positive("final_sigma_in_bins", options.final_sigma_in_bins)
-    if options.validation_fraction != "auto":
+    if options.validation_fraction != "auto":  # else it depends on the rows
         check_fraction("validation_fraction", options.validation_fraction)  # type: ignore[arg-type]
     check_real("dropout", options.dropout)
     check_real("weight_decay", options.weight_decay)
@@ -120,12 +120,14 @@ def check_structure(options: HistogramRegressor, fitted: dict[str, Any]) -> None
 def blended_models(options: HistogramRegressor) -> tuple[str, ...]:
     """Return the names of the simple models that networks are mixed with."""
     given = options.blend_with
-    if isinstance(given, str):
-        check_choice("blend_with", given, ("auto",))
+    if isinstance(given, str) and given == "auto":
         return SIMPLE_MODELS if options.loss == "histogram" else ()
-    names = tuple(given)
-    for name in names:
-        check_choice("blend_with", name, SIMPLE_MODELS)
+    names = tuple(given) if isinstance(given, list | tuple) else (None,)
+    if not set(names) <= set(SIMPLE_MODELS) or len(set(names)) < len(names):
+        raise InputError(
+            "blend_with must be 'auto', or a list of 'linear' and 'trees', each at most "
+            f"once, which may be empty, got blend_with={given!r}"
+        )
     if names and options.loss in ON_NUMBERS:
         raise InputError(
             "blend_with needs a loss that predicts a distribution, got "
