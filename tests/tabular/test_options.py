@@ -97,7 +97,7 @@ def test_one_number_is_one_layer():
 
 
 @pytest.mark.parametrize(
-    "given", [None, 3, "trees", ("forest",), ["linear", 1], ("trees", "trees")]
+    "given", [None, 3, "trees", ("forest",), [["linear"]], ("trees", "trees")]
 )
 def test_simple_models_are_named_once(given):
     with pytest.raises(InputError, match="blend_with must be 'auto', or a list"):

@@ -123,10 +123,11 @@ def blended_models(options: HistogramRegressor) -> tuple[str, ...]:
     if isinstance(given, str) and given == "auto":
         return SIMPLE_MODELS if options.loss == "histogram" else ()
     names = tuple(given) if isinstance(given, list | tuple) else (None,)
-    if not set(names) <= set(SIMPLE_MODELS) or len(set(names)) < len(names):
+    # Not by sets, since an entry may have no hash.
+    if any(name not in SIMPLE_MODELS or names.count(name) > 1 for name in names):
         raise InputError(
-            "blend_with must be 'auto', or a list of 'linear' and 'trees', each at most "
-            f"once, which may be empty, got blend_with={given!r}"
+            "blend_with must be 'auto', or a list of 'linear' and 'trees', each once "
+            f"at most, which may be empty, got blend_with={given!r}"
         )
     if names and options.loss in ON_NUMBERS:
         raise InputError(
