@@ -4,11 +4,13 @@ import importlib
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 
 from histreg.study.shapes import predictors
 from histreg.study.shapes.predictions import Prediction
 from histreg.study.tables.execution import residuals_of
 from histreg.study.tables.peers import OURS, PEERS, Peer
+from histreg.tabular.regressor import HistogramRegressor
 from tests.study.made_up import Alone
 from tests.study.tables.examples import made_table
 
@@ -53,6 +55,13 @@ def test_every_method_learns_from_labels_and_gaps(name, rows):
     if name != "constant":
         assert scores["test CRPS by quantiles"] < 0.8 * alone["test CRPS by quantiles"]
         assert scores["test RMSE"] < 0.8 * alone["test RMSE"]
+
+
+def test_ours_is_the_regressor_with_its_defaults(rows):
+    X, y, X_test, _ = rows
+    default = HistogramRegressor(random_state=3).fit(X, y)
+    ours = PEERS[OURS].fit(X, y, 3)(X_test)
+    assert_array_equal(ours.point, default.predict(X_test))
 
 
 @pytest.mark.parametrize("name", ["HistGradientBoosting", "ridge regression"])

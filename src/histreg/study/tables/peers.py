@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from histreg.study.shapes.predictors import histogram, installed
+from histreg.study.shapes.predictors import installed
 from histreg.study.tables.encodings import (
     Encoding,
     Frame,
@@ -52,6 +52,15 @@ class Peer:
     fit: Callable[[Frame, Floats, int], Any]
     package: str
     n_residual_folds: int = 0
+
+
+def histogram_regressor(X: Frame, y: Floats, seed: int) -> PredictDistributions:
+    """Fit our regressor with its defaults."""
+    from histreg.study.shapes.predictions import Prediction
+    from histreg.tabular.regressor import HistogramRegressor
+
+    model = HistogramRegressor(random_state=seed).fit(X, y)
+    return lambda rows: Prediction.of_model(model, rows)
 
 
 def constant(X: Frame, y: Floats, seed: int) -> PredictDistributions:  # noqa: ARG001
@@ -163,7 +172,7 @@ def tabm_quantiles(X: Frame, y: Floats, seed: int) -> PredictDistributions:
 
 
 PEERS: dict[str, Peer] = {
-    OURS: Peer(histogram(), "histreg.tabular.regressor"),
+    OURS: Peer(histogram_regressor, "histreg.tabular.regressor"),
     "CatBoost": Peer(catboost, "catboost", FIVE_FOLDS),
     "CatBoost MultiQuantile": Peer(catboost_quantiles, "catboost"),
     "LightGBM": Peer(lightgbm, "lightgbm", FIVE_FOLDS),
