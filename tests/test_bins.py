@@ -11,7 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from histreg import PRESETS, Bins, targets
+from histreg import PRESETS, Bins, InputError, Tail, targets
 from tests.registries import BINS
 
 finite = st.floats(-1e8, 1e8)
@@ -259,3 +259,21 @@ def test_the_old_name_of_a_bin_coordinate_warns():
     with pytest.warns(DeprecationWarning, match="use Bins.bin_coordinate"):
         assert bins.place_of(y).tolist() == [0.5, 1.5, 4.0]
     assert bins.bin_coordinate(y).tolist() == [0.5, 1.5, 4.0]
+
+
+def test_divided_bins_have_the_old_borders_among_theirs():
+    bins = Bins([0.0, 1.0, 4.0, 5.0])
+    fine = bins.divided(4)
+    assert fine.n_bins == 12
+    assert torch.equal(fine.borders[::4], bins.borders)
+    torch.testing.assert_close(fine.widths, bins.widths.repeat_interleave(4) / 4)
+    assert bins.divided(1) == bins
+
+
+def test_bins_with_tails_are_not_divided():
+    bins = Bins([0.0, 1.0, 4.0]).with_tails(None, Tail(1.0, 0.1))
+    assert bins.divided(1) == bins
+    with pytest.raises(InputError, match="tails cannot be divided"):
+        bins.divided(2)
+    with pytest.raises(InputError, match="n must"):
+        bins.divided(0)

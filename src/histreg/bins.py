@@ -390,6 +390,23 @@ class Bins:
         )
         return Bins((self.borders - center) / scale).with_tails(lower, upper)
 
+    def divided(self, n: int) -> Bins:
+        """Return bins of which n equal ones take the place of each.
+
+        An end bin with a tail cannot be divided, so bins with tails raise if n > 1.
+
+        >>> Bins([0.0, 1.0, 3.0]).divided(2).borders.tolist()
+        [0.0, 0.5, 1.0, 2.0, 3.0]
+        """
+        check_count("n", n, at_least=1)
+        if n == 1:
+            return self
+        if self.has_tails:
+            raise InputError(f"bins with tails cannot be divided, got n={n}")
+        start, width = self.borders[:-1, None], self.widths[:, None]
+        within = (start + width * (torch.arange(n) / n)).flatten()
+        return Bins(torch.cat([within, self.borders[-1:]]))
+
     @property
     def has_tails(self) -> bool:
         """Whether an end bin reaches to infinity."""

@@ -12,12 +12,15 @@ from histreg.tabular.blending import (
     Blend,
     Part,
     Residuals,
+    averaging_gain,
     best_weights,
+    n_divided_for,
     sharpened,
 )
 from histreg.tabular.border_scores import BorderScore
 from histreg.tabular.linear_model import LinearModel
-from histreg.tabular.simple_models import SimpleInputs
+from histreg.tabular.simple_models import Fitted, SimpleInputs
+from histreg.tabular.stacking import _Target
 from histreg.tabular.tree_model import TreeModel
 
 
@@ -142,9 +145,11 @@ def test_a_blend_is_described_and_built_again():
     parts = [
         Part(LinearModel(3, 4, (5,)), Residuals(7)),
         Part(TreeModel(3, (5,), 2, 6, 3), Residuals(9)),
+        Part(None, Residuals(8)),
     ]
-    blend = Blend(parts, center=2.0, scale=3.0)
-    again = Blend.of_description(blend.described(), 3, 4, (5,))
+    blend = Blend(parts, center=2.0, scale=3.0, n_divided=4)
+    again = Blend.of_description(blend.described(), 3, 4, (5,), 4)
+    assert again.n_divided == 4
     shapes = {name: tensor.shape for name, tensor in blend.state_dict().items()}
     assert shapes == {n: tensor.shape for n, tensor in again.state_dict().items()}
     again.load_state_dict(blend.state_dict())
@@ -180,3 +185,38 @@ def test_a_distribution_is_that_of_the_parts():
     )
     d = blend.distribution(networks, nothing)
     torch.testing.assert_close(d.probs, networks.probs)
+    fine = Blend([], n_divided=4).distribution(networks, nothing)
+    assert fine.bins == bins.divided(4)
+    y = torch.linspace(-0.1, 1.1, 4).double()
+    torch.testing.assert_close(fine.cdf(y), networks.cdf(y))
+
+
+def test_the_networks_mean_can_be_narrower_than_a_bin():
+    torch.manual_seed(0)
+    bins = Bins.around(0.0, 1.0)
+    y = torch.rand(2000, dtype=torch.float64)
+    predicted = y + 1e-3 * torch.randn(2000, dtype=torch.float64)
+    # Its mean is nearly exact, but its spread that of three bins.
+    wide = Histogram(bins, probs=normal(predicted, 3 * bins.widths[0], bins))
+    target = _Target(wide, 0.0, 1.0, y, [Fitted(None, wide.mean)])
+    assert target.n_divided == 8
+    blend = target.blend(torch.ones(2000), 8, gain=1.0)
+    assert blend.weights[1] > 0.9
+    assert target.mixed(blend).crps(y).mean() < 0.2 * wide.crps(y).mean()
+    assert target.mixed(blend).crps(y).mean() < 0.5 * bins.widths[0]
+
+
+def test_bins_are_divided_until_residuals_are_two_bins_wide():
+    bins = Bins.around(0.0, 88.0)  # of width 1
+    y = torch.linspace(0, 88, 101, dtype=torch.float64)
+    for size, n in [(3.0, 1), (2.0, 1), (1.9, 2), (0.9, 4), (0.4, 8), (0.01, 8)]:
+        residuals = size * (1 - 2 * (torch.arange(101) % 2)).double()
+        assert n_divided_for([residuals], y, bins) == n
+        assert n_divided_for([3 + residuals.abs(), residuals], y, bins) == n
+    tails = Bins.of(y, tails="exponential")
+    assert n_divided_for([torch.zeros(101).double()], y, tails) == 1
+
+
+def test_the_gain_of_averaging_falls_with_the_rows():
+    gains = [averaging_gain(n) for n in (30, 300, 3_000, 10**6)]
+    assert gains == sorted(gains, reverse=True) and 1 < gains[-1] < gains[0] < 1.2

@@ -250,7 +250,7 @@ def train_sharp(
     sharp = model.begin_sharp(generators.cpu)
     objective = objective_for(
         options,
-        model.bins,
+        model.objective.bins,
         model.objective.center,
         model.objective.scale,
         options.final_sigma_in_bins,

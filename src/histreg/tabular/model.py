@@ -81,13 +81,17 @@ class Model:
 
     @property
     def bins(self) -> tuple[Bins, ...]:
-        """The bins of each target."""
-        return self.objective.bins
+        """The bins of each target that distributions are predicted on.
+
+        Those of the networks, divided further if the blend says so.
+        """
+        n = self.blends[0].n_divided if self.blends else 1
+        return tuple(bins.divided(n) for bins in self.objective.bins)
 
     @property
     def n_targets(self) -> int:
         """The number of targets, m."""
-        return len(self.bins)
+        return len(self.objective.bins)
 
     @property
     def trained_parts(self) -> tuple[nn.Module, ...]:
@@ -187,7 +191,9 @@ class Model:
                 features = self.network.body(*(tensor.to(device) for tensor in inputs))
             for stack in (self.network, self.sharp):
                 if stack is not None:
-                    stack.rebin(self.bins, objective.bins, features, optimizers)
+                    stack.rebin(
+                        self.objective.bins, objective.bins, features, optimizers
+                    )
         self.objective = objective
         self.forget_held_out()
 
@@ -210,8 +216,9 @@ class Model:
         }
         if self.blends is not None:
             described["blends"] = [blend.described() for blend in self.blends]
+            described["n_divided"] = self.blends[0].n_divided
         tensors = {
-            "bins": torch.stack([bins.state() for bins in self.bins]),
+            "bins": torch.stack([bins.state() for bins in self.objective.bins]),
             "center": self.objective.center,
             "scale": self.objective.scale,
             **_prefixed("scaling.", self.scaling),
@@ -282,13 +289,16 @@ class Model:
                     f"'blends' must have a list for each of the {len(bins)} targets, "
                     f"got {len(described['blends'])}"
                 )
+            n_divided = described.get("n_divided", 1)  # missing in older models
+            for own in bins:
+                own.divided(n_divided)  # raises for bins with tails
             model.blends = [
-                _loaded_blend(parts, f"{BLEND}{i}.", model, tensors)
+                _loaded_blend(parts, f"{BLEND}{i}.", model, n_divided, tensors)
                 for i, parts in enumerate(described["blends"])
             ]
         if described["is_calibrated"]:
             model.calibration = Calibration(
-                bins, tensors["calibration.logits"], tensors["calibration.y"]
+                model.bins, tensors["calibration.logits"], tensors["calibration.y"]
             )
         return model.to(torch.device("cpu"))
 
@@ -328,6 +338,7 @@ def _loaded_blend(
     parts: Sequence[Mapping[str, Any]],
     prefix: str,
     model: Model,
+    n_divided: int,
     tensors: dict[str, Tensor],
 ) -> Blend:
     """Return a blend filled from tensors, after a check of their sizes."""
@@ -338,6 +349,7 @@ def _loaded_blend(
                 n_numbers(model.kinds),
                 model.scaling.n_outputs,
                 model.codes.n_codes,
+                n_divided,
             )
     except (OverflowError, RuntimeError) as error:
         raise InputError(

@@ -82,7 +82,11 @@ def _is_optimizer(value: Any) -> bool:
 
 
 def _is_part(value: Any) -> bool:
-    sizes = {"linear": {"n_points"}, "trees": {"n_points", *TREE_SIZES}}
+    sizes = {
+        "networks": {"n_points"},
+        "linear": {"n_points"},
+        "trees": {"n_points", *TREE_SIZES},
+    }
     return (
         _is_object(value)
         and value.get("kind") in sizes
@@ -152,6 +156,11 @@ DESCRIPTION = {
         "a list of lists of simple models with their sizes",
         _is_list_of(_is_list_of(_is_part)),
         is_required=False,
+    ),
+    "n_divided": Rule(
+        "1, 2, 4 or 8",
+        lambda value: _is_count(value) and value in (1, 2, 4, 8),
+        is_required=False,  # missing in older models
     ),
     "training": Rule("an object", _is_object, is_required=False),  # of partial_fit
 }
@@ -249,7 +258,7 @@ CALIBRATION = {
     ),
     "calibration.y": TensorRule(torch.float64, "n m", "finite", _is_finite),
 }
-"""Sizes: n rows, m targets, k bins."""
+"""Sizes: n rows, m targets, k bins, divided as for the predictions."""
 
 MIN_SIZES = {"m": 1, "n": 1, "s": 2, "b": 7}
 """At least one target, one row, two knots, and two bins with their tails."""
@@ -330,7 +339,7 @@ def check_tensors(described: Mapping[str, Any], tensors: Mapping[str, Tensor]) -
         if not rule.holds(tensor):
             raise InputError(f"{name!r} must be {rule.expected}")
         if name == "bins":
-            sizes["k"] = _checked_bins(tensor)
+            sizes["k"] = _checked_bins(tensor) * described.get("n_divided", 1)
     n_numbers = sum(kind != "label" for kind in described["kinds"])
     for name in ("scaling.kept", "scaling.flagged"):
         if not bool(((tensors[name] >= 0) & (tensors[name] < n_numbers)).all()):

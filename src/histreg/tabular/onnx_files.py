@@ -84,11 +84,9 @@ class Exported(nn.Module):
         by_target = []
         for i, blend in enumerate(self.blends):
             assert isinstance(blend, Blend)
-            predicted = blend.predicted(inputs, by_search=False)
-            mixed = blend.mixed(
-                probs[:, i], predicted, self.borders[i], by_search=False
-            )
-            by_target.append(mixed)
+            own, borders = blend.divided(probs[:, i]), self.borders[i]
+            predicted = blend.predicted(inputs, own, borders, by_search=False)
+            by_target.append(blend.mixed(own, predicted, borders, by_search=False))
         return torch.stack(by_target, dim=1)
 
     def _average(self, values: Tensor) -> Tensor:

@@ -374,6 +374,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                 if data.censored is None:
                     names = blended_models(self)
                     stack(self.model_, names, data, rows, held_out, generators)
+            self._show_bins()
             self._keep(history)
         return self
 
@@ -445,6 +446,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                         generators,
                         optimizer=self._optimizers[1],
                     )
+            self._show_bins()
             self._keep(history, append=not first)
         return self
 
@@ -810,7 +812,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         if training.generator is not None:
             model._generator = training.generator
         if described["has_own_bins"]:
-            model.bins = list(model.model_.bins)
+            model.bins = list(model.model_.objective.bins)
         model._structure = structure_of(model)
         if described["feature_names"] is not None:
             model.feature_names_in_ = np.array(described["feature_names"], dtype=object)
@@ -995,7 +997,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     def _rows(self, data: TrainingRows[Table], device: torch.device) -> NetworkRows:
         """Return the network's inputs; count and warn of targets outside the bins."""
         self.model_.forget_held_out()  # it belongs to the previous network
-        bins = self.model_.bins
+        bins = self.model_.objective.bins
         n_clipped = n_outside(data.y, bins)
         if not self.n_clipped_:  # warn once in a stream
             warn_if_outside(self, n_clipped, data.y.numel(), bins, stacklevel=3)

@@ -50,8 +50,12 @@ class SimpleModel(nn.Module, ABC):
 class Fitted(NamedTuple):
     """A model, and its predictions for its training rows by folds."""
 
-    model: SimpleModel
+    model: SimpleModel | None  # None for the networks, by their mean
     held_out: Tensor  # (n,) float64, each by models that have not seen the row
+
+    def at(self, rows: Tensor) -> Fitted:
+        """Return the same with predictions for some of the rows."""
+        return Fitted(self.model, self.held_out[rows])
 
 
 def n_below(

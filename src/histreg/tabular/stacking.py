@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -13,6 +14,9 @@ from histreg.tabular.blending import (
     MOST_ROWS,
     Blend,
     Part,
+    averaging_gain,
+    mean_of,
+    n_divided_for,
     relative_spread,
     spread_of,
 )
@@ -62,35 +66,99 @@ def stack(
     inputs = model.simple_inputs(data.inputs)
     folds = folds_of(len(data), generators.cpu)
     seed = int(torch.randint(2**31 - 1, (), generator=generators.cpu))
-    blends, predicted = [], []
-    for i, of_target in enumerate(networks):
-        center = model.objective.center[i].item()
-        scale = model.objective.scale[i].item()
-        y, weight = (data.y[:, i] - center) / scale, data.weight
-        fitted = [
-            own
-            for name in names
-            if (own := _fitted(name, model, inputs, y, weight, folds, seed)) is not None
-        ]
-        bins = of_target.bins.standardised(center, scale)
-        spread = spread_of(of_target.probs, bins.borders)
-        typical = spread.clamp(min=SMALLEST_SPREAD).log().mean().exp()
-        relative = relative_spread(of_target.probs, bins.borders, typical)
-        blend = Blend(
-            [Part.fitted(one, relative, y, weight, chosen, bins) for one in fitted],
-            center=center,
-            scale=scale,
+    targets = [
+        _Target.of(
+            of_target,
+            center,
+            scale,
+            data.y[:, i],
+            chosen,
+            lambda name, y: _fitted(name, model, inputs, y, data.weight, folds, seed),
+            names,
         )
-        blend.typical_spread.copy_(typical)
-        simple = [one.held_out[chosen] for one in fitted]
-        blend.fit(of_target, simple, data.y[chosen, i], weight[chosen])
-        probs = blend.mixed(of_target.probs, simple, of_target.bins.borders)
-        predicted.append(Histogram(of_target.bins, probs=probs).logits)
-        blends.append(blend.without_unused())
-    model.blends = blends
+        for i, (of_target, center, scale) in enumerate(
+            zip(
+                networks,
+                model.objective.center.tolist(),
+                model.objective.scale.tolist(),
+                strict=True,
+            )
+        )
+    ]
+    n_divided = max(target.n_divided for target in targets)
+    weight, gain = data.weight[chosen], averaging_gain(len(data))
+    blends = [target.blend(weight, n_divided, gain) for target in targets]
+    model.blends = [blend.without_unused() for blend in blends]
+    mixed = [target.mixed(blend) for target, blend in zip(targets, blends, strict=True)]
     model.held_out = Calibration(
-        model.bins, torch.stack(predicted, dim=1), data.y[chosen]
+        model.bins, torch.stack([own.logits for own in mixed], dim=1), data.y[chosen]
     )
+
+
+class _Target(NamedTuple):
+    """What was predicted of one target for n held-out rows."""
+
+    networks: Histogram
+    center: float
+    scale: float
+    y: Tensor  # (n,), in standard units
+    fitted: list[Fitted]  # in standard units, the networks first
+
+    @classmethod
+    def of(
+        cls,
+        networks: Histogram,
+        center: float,
+        scale: float,
+        y: Tensor,
+        chosen: Tensor,
+        fit: Callable[[str, Tensor], Fitted | None],
+        names: Sequence[str],
+    ) -> _Target:
+        """Fit simple models to all rows, and keep what they predict for the chosen."""
+        y = (y - center) / scale
+        bins = networks.bins.standardised(center, scale)
+        fitted = [Fitted(None, mean_of(networks.probs, bins.borders))]
+        for name in names:
+            own = fit(name, y)
+            if own is not None:
+                fitted.append(own.at(chosen))
+        return cls(networks, center, scale, y[chosen], fitted)
+
+    @property
+    def n_divided(self) -> int:
+        """Into how many parts the bins of this target should be divided."""
+        residuals = [self.y - one.held_out for one in self.fitted]
+        bins = self.networks.bins.standardised(self.center, self.scale)
+        return n_divided_for(residuals, self.y, bins)
+
+    def blend(self, weight: Tensor, n_divided: int, gain: float) -> Blend:
+        """Return the mixture of the networks and these models, fitted to the rows."""
+        bins = self.networks.bins.standardised(self.center, self.scale)
+        probs = self.networks.probs
+        spread = spread_of(probs, bins.borders)
+        typical = spread.clamp(min=SMALLEST_SPREAD).log().mean().exp()
+        relative = relative_spread(probs, bins.borders, typical)
+        divided = bins.divided(n_divided)
+        parts = [
+            Part.fitted(one, relative, self.y, weight, divided) for one in self.fitted
+        ]
+        blend = Blend(parts, center=self.center, scale=self.scale, n_divided=n_divided)
+        blend.typical_spread.copy_(typical)
+        y = self.y * self.scale + self.center
+        blend.fit(self.networks, self._predicted, y, weight, gain=gain)
+        return blend
+
+    def mixed(self, blend: Blend) -> Histogram:
+        """Return the mixture for the held-out rows."""
+        bins = self.networks.bins.divided(blend.n_divided)
+        probs = blend.divided(self.networks.probs)
+        mixed = blend.mixed(probs, self._predicted, bins.borders)
+        return Histogram(bins, probs=mixed)
+
+    @property
+    def _predicted(self) -> list[Tensor]:
+        return [one.held_out for one in self.fitted]
 
 
 @torch.no_grad()
@@ -115,7 +183,8 @@ def held_out_histograms(
     list of m Histograms of batch shape (c,), float64 on the CPU
     """
     network = model.sharp or model.network
-    parts: list[list[Tensor]] = [[] for _ in model.bins]
+    own_bins = model.objective.bins
+    parts: list[list[Tensor]] = [[] for _ in own_bins]
     for some in chosen.split(4096):
         index = some.to(held_out.device)
         inputs = (part.index_select(0, index) for part in rows.inputs)
@@ -127,7 +196,7 @@ def held_out_histograms(
             part.append(total / has_not_seen.sum(dim=0).unsqueeze(-1))
     return [
         Histogram(bins, probs=torch.cat(part))
-        for bins, part in zip(model.bins, parts, strict=True)
+        for bins, part in zip(own_bins, parts, strict=True)
     ]
 
 
