@@ -35,7 +35,9 @@ def test_predictions_are_the_mean_of_scikit_learns_boosters():
     model, held_out = fit_trees(inputs, y, weight, folds, (6,), seed=3)
     codes = model.codes(inputs).numpy().T  # (n, 3 + 5)
     of_folds = [codes[:, [0, 1, 2, 3 + fold]] for fold in range(5)]
-    boosted = _boosted(of_folds, y.numpy(), np.ones(len(y)), folds.numpy(), seed=3)
+    boosted = _boosted(
+        of_folds, y.numpy(), np.ones(len(y)), folds.numpy(), model.depth, seed=3
+    )
     # The boosters may have more trees than are used.
     expected = np.zeros(len(y))
     for booster, own in zip(boosted.boosters, of_folds, strict=True):
@@ -57,7 +59,7 @@ def test_the_number_of_trees_is_best_on_held_out_rows():
     folds = folds_of(len(y), torch.Generator().manual_seed(0)).numpy()
     codes = [inputs.codes.numpy().astype(np.uint8)] * 5
     noise = np.random.default_rng(0).normal(size=len(y))
-    boosted = _boosted(codes, noise, np.ones(len(y)), folds, seed=0)
+    boosted = _boosted(codes, noise, np.ones(len(y)), folds, depth=4, seed=0)
     assert boosted.n_trees < 20  # nothing can be learnt
     errors = []
     for n_trees in range(1, 50):
@@ -68,6 +70,22 @@ def test_the_number_of_trees_is_best_on_held_out_rows():
             squares += ((staged[n_trees - 1] - noise[is_in]) ** 2).sum()
         errors.append(squares)
     assert boosted.n_trees == 1 + int(np.argmin(errors))
+
+
+def test_trees_are_deeper_where_shallow_ones_do_not_hold_it_all():
+    generator = torch.Generator().manual_seed(0)
+    numbers = torch.rand(2_000, 6, dtype=torch.float64, generator=generator)
+    y = (4 * numbers[:, :3].sum(dim=1)).sin()  # of three columns together
+    inputs = SimpleInputs(numbers, numbers.float(), torch.zeros(2_000, 0).long())
+    folds = folds_of(2_000, generator)
+    deep = fit_trees(inputs, y, torch.ones(2_000), folds, (), seed=0)
+    assert deep.model.depth == 6
+    noise = torch.randn(2_000, dtype=torch.float64, generator=generator)
+    noisy = fit_trees(inputs, y + 9 * noise, torch.ones(2_000), folds, (), seed=0)
+    assert noisy.model.depth == 4
+    np.testing.assert_allclose(
+        deep.model(inputs, by_search=False), deep.model(inputs), rtol=1e-12
+    )
 
 
 def test_numbers_have_as_many_levels_as_a_byte():

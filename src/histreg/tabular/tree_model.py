@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 N_LEVELS = 255  # codes of a number, next to 0 for a gap
 ALWAYS_LEFT = 255  # no code is greater
 PRIOR_ROWS = 5.0  # of the mean of all, in the mean of a label
-DEPTH = 4
+DEPTHS = (4, 6)  # the second if the first could use more trees
 MOST_TREES, TREES_AT_ONCE = 300, 50  # of each fold
+UPPER_LEVELS = 3  # of a tree; 2 and 4 are slower
 LEARNING_RATE = 0.08
 MIN_ROWS_IN_LEAF = 5
 CHUNK = 1_024  # rows at once; their decisions stay in the cache
@@ -122,15 +123,32 @@ class TreeModel(SimpleModel):
             raise InputError("the values of the trees must be finite")
 
     def _sum(self, codes: Tensor) -> Tensor:  # (n,)
-        n_nodes = self.columns.shape[1]
-        looked_at = codes.index_select(0, self.columns.flatten())
-        is_right = looked_at > self.thresholds.flatten()[:, None]
-        is_right = is_right.unflatten(0, (-1, n_nodes))  # (T, nodes, n)
-        place = torch.zeros_like(is_right[:, :1], dtype=torch.int64)  # (T, 1, n)
-        for level in range(self.depth):
+        # All nodes of the upper levels are compared at once, which is cheaper than to
+        # look up the one that a row has reached; below, there are too many.
+        n_upper = min(UPPER_LEVELS, self.depth)
+        upper = slice(0, 2**n_upper - 1)
+        looked_at = codes.index_select(0, self.columns[:, upper].flatten())
+        is_right = looked_at > self.thresholds[:, upper].flatten()[:, None]
+        is_right = is_right.unflatten(0, (-1, upper.stop))  # (T, nodes, n)
+        place = torch.zeros_like(is_right[:, 0], dtype=torch.int64)  # (T, n)
+        for level in range(n_upper):
             nodes = is_right[:, 2**level - 1 : 2 ** (level + 1) - 1]
-            place = 2 * place + nodes.gather(1, place).to(torch.int64)
-        return self.bias + self.values.gather(1, place.squeeze(1)).sum(dim=0)
+            place = 2 * place + nodes.gather(1, place.unsqueeze(1)).squeeze(1)
+        # Row i of a column is at (column n + i) of the flat codes.
+        n = codes.shape[1]
+        flat, rows = codes.flatten(), torch.arange(n)
+        columns = self.columns.flatten().to(torch.int64) * n
+        thresholds = self.thresholds.flatten()
+        trees = torch.arange(len(self.columns))[:, None]  # (T, 1)
+        for level in range(n_upper, self.depth):
+            node = place + (trees * self.columns.shape[1] + 2**level - 1)  # (T, n)
+            entry = columns.index_select(0, node.flatten()).view_as(node) + rows
+            code = flat.index_select(0, entry.flatten()).view_as(node)
+            threshold = thresholds.index_select(0, node.flatten()).view_as(node)
+            place = 2 * place + (code > threshold)
+        leaf = place + trees * self.values.shape[1]
+        values = self.values.flatten().index_select(0, leaf.flatten()).view_as(leaf)
+        return self.bias + values.sum(dim=0)
 
 
 def fit_trees(
@@ -145,7 +163,9 @@ def fit_trees(
     """Boost trees on the rows outside of each fold, and average.
 
     The number of trees is the one with the lowest squared error on the folds left out,
-    so that no rows are set aside for it.
+    so that no rows are set aside for it. If nearly all `MOST_TREES` are used, there is
+    more to learn than they hold: deeper trees are tried, and kept if their error is
+    lower.
 
     Parameters
     ----------
@@ -159,7 +179,7 @@ def fit_trees(
         For the columns that a split may use.
     """
     n_numbers, n_folds = inputs.numbers.shape[1], int(folds.max()) + 1
-    coder = TreeModel(n_numbers, n_codes, n_folds, 0, DEPTH)
+    coder = TreeModel(n_numbers, n_codes, n_folds, 0, DEPTHS[0])
     coder.borders[:] = _borders(inputs.numbers)
     for fold, ranks in enumerate(coder.ranks):
         ranks[:] = _ranks(inputs.codes, y, weight * (folds != fold), n_codes)
@@ -168,15 +188,23 @@ def fit_trees(
         for start in (n_numbers + fold * len(n_codes) for fold in range(n_folds))
     ]
     codes = coder.codes(inputs).numpy().T  # (n, d + G c)
-    boosted = _boosted(
-        [codes[:, own] for own in columns_of],
-        y.numpy(),
-        weight.numpy().astype(np.float64),
-        folds.numpy(),
-        seed,
-    )
-    n_trees = boosted.n_trees
-    model = TreeModel(n_numbers, n_codes, n_folds, n_folds * n_trees, DEPTH)
+    boosted: _Boosted | None = None
+    for depth in DEPTHS:
+        deeper = _boosted(
+            [codes[:, own] for own in columns_of],
+            y.numpy(),
+            weight.numpy().astype(np.float64),
+            folds.numpy(),
+            depth,
+            seed,
+        )
+        if boosted is None or deeper.error < boosted.error:
+            boosted = deeper
+        if deeper.n_trees <= MOST_TREES - TREES_AT_ONCE:
+            break
+    assert boosted is not None  # there are depths
+    n_trees, depth = boosted.n_trees, boosted.depth
+    model = TreeModel(n_numbers, n_codes, n_folds, n_folds * n_trees, depth)
     model.borders, model.ranks = coder.borders, coder.ranks
     baselines = []
     for fold, (booster, own) in enumerate(
@@ -185,7 +213,7 @@ def fit_trees(
         baselines.append(float(np.ravel(booster._baseline_prediction)[0]))
         for i, (tree,) in enumerate(booster._predictors[:n_trees]):
             row = fold * n_trees + i
-            columns, thresholds, values = _perfect(tree.nodes, DEPTH)
+            columns, thresholds, values = _perfect(tree.nodes, depth)
             model.columns[row] = torch.from_numpy(own[columns].astype(np.int32))
             model.thresholds[row] = torch.from_numpy(thresholds)
             model.values[row] = torch.from_numpy(values) / n_folds
@@ -197,7 +225,9 @@ class _Boosted(NamedTuple):
     """The boosters of all folds; only their first trees are used."""
 
     boosters: list[HistGradientBoostingRegressor]
+    depth: int
     n_trees: int  # of each
+    error: float  # squared, of the rows held out
     held_out: NDArray[np.float64]  # (n,), each by the booster of the row's fold
 
 
@@ -206,6 +236,7 @@ def _boosted(
     y: NDArray[np.float64],
     weight: NDArray[np.float64],
     folds: NDArray[np.int64],
+    depth: int,
     seed: int,
 ) -> _Boosted:
     """Boost trees on the rows outside of each fold, given its codes (n, d + c)."""
@@ -214,7 +245,7 @@ def _boosted(
     boosters = [
         HistGradientBoostingRegressor(
             learning_rate=LEARNING_RATE,
-            max_depth=DEPTH,
+            max_depth=depth,
             max_leaf_nodes=None,
             min_samples_leaf=MIN_ROWS_IN_LEAF,
             max_features=0.5,
@@ -237,8 +268,8 @@ def _boosted(
         errors[stages] = ((by_stage[stages] - y) ** 2 * weight).mean(axis=1)
         if errors.argmin() < grown:
             break  # these did no better than fewer
-    n_trees = int(errors.argmin()) + 1
-    return _Boosted(boosters, n_trees, by_stage[n_trees - 1])
+    best = int(errors.argmin())
+    return _Boosted(boosters, depth, best + 1, float(errors[best]), by_stage[best])
 
 
 def _borders(numbers: Tensor) -> Tensor:  # (d, 254)
