@@ -36,8 +36,8 @@ POWERS = (0.0, 0.5, 1.0)  # of the networks' spread
 FARTHEST = 1e12  # in standard units; its square is finite
 MOST_SPREAD = 8.0  # over the typical one; also one over the least
 SHARPNESSES = torch.linspace(-1, 2, 25, dtype=torch.float64).exp2()
-KINDS: dict[type[SimpleModel] | None, str] = {
-    None: "networks",
+KINDS: dict[type, str] = {
+    type(None): "networks",
     LinearModel: "linear",
     TreeModel: "trees",
 }
@@ -353,7 +353,7 @@ class Blend(nn.Module):
         """Return the kinds and sizes of the parts, as JSON values."""
         return [
             {
-                "kind": KINDS[part.model and type(part.model)],
+                "kind": KINDS[type(part.model)],
                 "n_points": len(part.residuals.points),
                 **(part.model.described() if part.model else {}),
             }
