@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo report docs test test-all fuzz check lint types format bench bench-regressor bench-shapes bench-study bench-survival bench-tables clean
+.PHONY: demo report docs test test-all test-frameworks fuzz check lint types format bench bench-critics bench-regressor bench-shapes bench-study bench-survival bench-tables clean
 
 # A small version of the study: experiments without data, and the overall table on
 # scikit-learn's diabetes set. Prints tables and writes figures; can be interrupted.
@@ -102,6 +102,22 @@ bench-survival: $(SURVIVAL)/.installed
 $(SURVIVAL)/.installed:
 	$(PYTHON) -m venv $(SURVIVAL)
 	$(SURVIVAL)/bin/pip install -q torch==2.13.0 lifelines==0.30.3 scikit-survival==0.28.0 mpmath==1.3.0 -e .
+	touch $@
+
+# A separate environment for everything that histreg is used from: agents, trainers, and
+# other implementations of the loss. Tests that need one of them are skipped elsewhere.
+FRAMEWORKS := build/frameworks
+
+bench-critics: $(FRAMEWORKS)/.installed
+	$(FRAMEWORKS)/bin/python benchmarks/critics.py --out build/critics.jsonl
+	$(FRAMEWORKS)/bin/python benchmarks/critics.py --out build/critics.jsonl --table
+
+test-frameworks: $(FRAMEWORKS)/.installed
+	$(FRAMEWORKS)/bin/python -m pytest -q tests/frameworks tests/conformance tests/test_rl.py
+
+$(FRAMEWORKS)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(FRAMEWORKS)
+	$(FRAMEWORKS)/bin/pip install -q -c constraints.txt -e ".[frameworks]"
 	touch $@
 
 KERAS := build/keras

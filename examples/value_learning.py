@@ -5,7 +5,7 @@
 
 The size of the returns is not known when training starts. So the bins start at [-1, 1]
 and grow with the returns of the agent. The head is adapted to the new bins and keeps
-its predictions; the bins are copied and saved with the weights. Five lines differ from
+its predictions; the bins are copied and saved with the weights. Four lines differ from
 a DQN with the squared error; a comment on each shows the original.
 """
 
@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from histreg import Bins, HistogramHead, HistogramLoss
+from histreg import Bins, HistogramHead, HistogramLoss, rl
 
 STEPS, WARM_UP, LEARN_EVERY, COPY_EVERY = 20_000, 500, 2, 250
 GAMMA, BATCH, LEARNING_RATE, EXPLORING = 0.99, 64, 5e-4, 4_000
@@ -35,7 +35,9 @@ class Values(nn.Module):
         self.body = nn.Sequential(*layers)
         # was nn.Linear(128, n_actions)
         self.head = HistogramHead(128, Bins.uniform(-1, 1, 51), n_targets=n_actions)
-        self.criterion = HistogramLoss(self.head.bins)  # was nn.MSELoss()
+        # was nn.MSELoss(). Bins that grow are never much wider than the returns so far:
+        # at 2 bins, the default, sigma would be too narrow for the start.
+        self.criterion = HistogramLoss(self.head.bins, sigma_in_bins=4.0)
 
     def forward(self, x: Tensor) -> Tensor:  # (b, n_inputs) -> (b, n_actions)
         """Return the values of all actions."""
@@ -44,8 +46,10 @@ class Values(nn.Module):
     def loss(self, x: Tensor, actions: Tensor, y: Tensor) -> Tensor:
         """Return the loss of the values of the actions taken, compared with y."""
         features = self.body(x)
-        self.head.rebin(self.head.bins.grown(y), features)  # was not there
-        self.criterion.rebin(self.head.bins)  # was not there
+        # was not there; 12 bins are three sigmas
+        rl.grow(
+            y, [self.head], [self.criterion], features=[features], padding_in_bins=12
+        )
         outputs = self.head(features)  # (b, n_actions, k), was (b, n_actions)
         return self.criterion(outputs[torch.arange(len(y)), actions], y)
 

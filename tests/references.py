@@ -1,5 +1,6 @@
 """Slow and plain references, in float64 or more digits."""
 
+from collections.abc import Callable
 from itertools import pairwise, permutations
 
 import mpmath
@@ -124,3 +125,38 @@ def rounding(bins: Bins, sigma: float, dtype: torch.dtype) -> float:
     width = bins.width / sigma if bins.is_uniform else 0.0
     eps = torch.finfo(dtype).eps
     return eps * (8 + width / 2) + 0.4 * width * max(eps / 8, 1e-13)
+
+
+def two_hot(y: float, centers: np.ndarray) -> np.ndarray:
+    """Return the hat functions of all centers at y, by interpolation of each."""
+    return np.array([np.interp(y, centers, row) for row in np.eye(len(centers))])
+
+
+def bellman_backup(
+    probs: np.ndarray,
+    centers: np.ndarray,
+    reward: float,
+    discount: float,
+    target: Callable[[float], np.ndarray],
+) -> np.ndarray:
+    """Return the sum of the targets of r + gamma c, center by center."""
+    parts = zip(probs, centers, strict=True)
+    return sum(p * target(reward + discount * c) for p, c in parts)
+
+
+def n_step(
+    rewards: np.ndarray,
+    discounts: np.ndarray,
+    terminated: np.ndarray,
+    truncated: np.ndarray,
+) -> tuple[float, float, int]:
+    """Return reward, discount and last index of steps that are walked one by one."""
+    total, discount = 0.0, 1.0
+    for j, reward in enumerate(rewards):
+        total += discount * reward
+        discount *= discounts[j]
+        if terminated[j]:
+            return total, 0.0, j
+        if truncated[j]:
+            return total, discount, j
+    return total, discount, len(rewards) - 1

@@ -22,6 +22,7 @@ LAYERS = [
     {"report"},
     {"study"},
     {"tabular"},
+    {"rl"},
     {"heads", "losses"},
     {"_cross_entropy", "_rebinning", "metrics", "theory"},
     {"_survival"},

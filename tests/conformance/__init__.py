@@ -1,0 +1,1 @@
+"""Reference vectors, and implementations that are put through them."""

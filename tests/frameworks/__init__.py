@@ -1,0 +1,1 @@
+"""Recipes and adapters for other libraries, run against these libraries."""
