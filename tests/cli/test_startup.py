@@ -19,7 +19,7 @@ else:
     code = 0
 print("LOADED", code, *sys.modules)
 """
-COMMANDS = ["fit", "predict", "inspect", "report"]
+COMMANDS = ["fit", "predict", "inspect", "report", "explain"]
 STUDY = ["list", "run", "status", "collect", "table", "claims", "figure", "report"]
 FIT = "fit t.csv --target y --out m"
 PREDICT = "predict m t.csv"
@@ -55,6 +55,10 @@ REFUSED = [
     f"{PREDICT} --decimal !",
     f"{PREDICT} --out p.txt",
     "report m t.csv --out r.pdf",
+    "explain m no.csv",
+    "explain m t.csv --row 0",
+    "explain m t.csv --format nope",
+    "explain m t.csv --plot p.txt",
     "study run bound --jobs 0",
     "study run bound --data-dir no",
     "study table bound --format pdf",

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 SMALL = {"hidden_layer_sizes": (16,), "max_iter": 8, "random_state": 0}
+TINY = {**SMALL, "n_estimators": 1, "blend_with": ()}  # where the fit is not the point
 
 
 def data(n=200, seed=0):

@@ -5,7 +5,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 
-BLUE, ORANGE, GREY = "#0067a5", "#c65d00", "#6b6b6b"
+from histreg._axes import BLUE, GREY, ORANGE
+
+__all__ = ["BLACK", "BLUE", "GREEN", "GREY", "ORANGE", "PURPLE", "looks_of"]
+
 GREEN, PURPLE, BLACK = "#3d8c40", "#8b3fa8", "#000000"
 LOOKS = ((BLUE, "o"), (ORANGE, "s"), (GREEN, "^"), (PURPLE, "D"), (BLACK, "v"))
 """A colour and a mark."""

@@ -8,16 +8,35 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from histreg.tabular.dependence import Dependence, partial_dependence
+    from histreg.tabular.importance import Importance, column_importance
     from histreg.tabular.predictions import Predictions
     from histreg.tabular.regressor import HistogramRegressor
+    from histreg.tabular.shapley import RowExplanation, explain_rows
     from histreg.tabular.training import Epoch
 
-__all__ = ["Epoch", "HistogramRegressor", "Predictions"]
+__all__ = [
+    "Dependence",
+    "Epoch",
+    "HistogramRegressor",
+    "Importance",
+    "Predictions",
+    "RowExplanation",
+    "column_importance",
+    "explain_rows",
+    "partial_dependence",
+]
 
 _MODULES = {
+    "Dependence": "dependence",
     "Epoch": "training",
     "HistogramRegressor": "regressor",
+    "Importance": "importance",
     "Predictions": "predictions",
+    "RowExplanation": "shapley",
+    "column_importance": "importance",
+    "explain_rows": "shapley",
+    "partial_dependence": "dependence",
 }
 
 

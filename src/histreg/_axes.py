@@ -1,0 +1,34 @@
+"""Axes to draw on, and the colours that all plots share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# They differ in grey print and for colour-blind readers.
+BLUE, ORANGE, GREY = "#0067a5", "#c65d00", "#6b6b6b"
+
+
+def axes_or_new(ax: Axes | None, *, height: float = 3.6) -> Axes:
+    """Return the given axes, or those of a new figure of pyplot (height in inches).
+
+    A new figure appears in a notebook by itself, as with pandas' and scikit-learn's
+    plots, and can be saved by ``axes.figure.savefig``.
+    """
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ImportError(
+            "plots need the extra: pip install 'histreg[plot]'"
+        ) from error
+    _, axes = pyplot.subplots(figsize=(5.2, height), layout="constrained")
+    return axes
+
+
+def plain(text: str) -> str:
+    """Return a text for a plot in which no "$" begins a formula."""
+    return text.replace("$", r"\$")
