@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from histreg.cli import fit, inspect, predict, report
+from histreg.cli import check, fit, inspect, predict, report
 from histreg.cli.study.app import app as study_app
 
 app = typer.Typer(
@@ -16,6 +16,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
+app.command(epilog=check.EXAMPLE)(check.check)
 app.command(epilog=fit.EXAMPLE)(fit.fit)
 app.command(epilog=predict.EXAMPLE)(predict.predict)
 app.command(epilog=inspect.EXAMPLE)(inspect.inspect)

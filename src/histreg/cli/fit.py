@@ -16,8 +16,10 @@ from histreg.cli.options import (
     DayFirst,
     DecimalMark,
     Delimiter,
+    Groups,
     Overwrite,
     Quiet,
+    Strict,
     TablePath,
     split_names,
     takes_options,
@@ -88,6 +90,7 @@ class FitOptions:
             "used as a feature. By default, rows are held out at random."
         ),
     ] = None
+    groups: Groups = None
     estimators: Annotated[
         int, typer.Option(help="Number of networks in the ensemble.")
     ] = 5
@@ -116,6 +119,7 @@ class FitOptions:
             help="Also fit linear regression and the same networks with the l2 loss."
         ),
     ] = True
+    strict: Strict = False
     delimiter: Delimiter = None
     decimal: DecimalMark = None
     day_first: DayFirst = None
@@ -150,6 +154,11 @@ class FitOptions:
                     "--range must have LOW below HIGH, both finite, "
                     f"got --range {low:g} {high:g}"
                 )
+        if self.time is not None and self.groups is not None:
+            raise InputError(
+                "--time and --groups cannot be combined, got --time "
+                f"{self.time} and --groups {self.groups}"
+            )
         if self.target in self.dropped:
             raise InputError(f"--drop must not name the target, got {self.target!r}")
         Spelling.from_options(self.delimiter, self.decimal, self.day_first)
@@ -167,7 +176,8 @@ class FitOptions:
     @property
     def special_columns(self) -> list[str]:
         """Columns that are used, but not as features."""
-        return [name for name in (self.weight, self.censored, self.time) if name]
+        given = (self.weight, self.censored, self.time, self.groups)
+        return [name for name in given if name]
 
     @property
     def spelling(self) -> Spelling:
@@ -204,6 +214,7 @@ def fit(options: FitOptions) -> None:
         from histreg.cli import fitting
 
     data = fitting.read(options)
+    fitting.check(data, options)
     parts = fitting.split(data, options)
     model = fitting.fit(data, parts, options)
     scores = fitting.score(model, data, parts, options)

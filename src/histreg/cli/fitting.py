@@ -18,10 +18,12 @@ from histreg.cli.columns import (
     check_columns,
     check_finite,
     flags_in,
+    groups_in,
     order_by,
     split_target,
     weights_in,
 )
+from histreg.cli.findings import check_without_problems, print_findings
 from histreg.cli.fit import FitOptions
 from histreg.cli.progress import epoch_progress
 from histreg.cli.reading import ReadTable, read_to_fit
@@ -36,6 +38,7 @@ from histreg.tabular.scores import (
     scores_of_point,
 )
 from histreg.tabular.splits import Parts, parts_of
+from histreg.tabular.table_check import TableCheck, check_table
 
 MIN_CALIBRATION_ROWS = 9  # fewer cannot promise 90 %, see tabular/conformal.py
 
@@ -56,6 +59,8 @@ class TrainingTable:
         Where y is only a lower bound.
     order : ndarray of shape (n,), optional
         Row numbers in the order of time.
+    groups : ndarray of shape (n,), optional
+        Numbers of groups that a split keeps together.
     """
 
     table: ReadTable
@@ -64,6 +69,7 @@ class TrainingTable:
     weights: NDArray[np.float64] | None
     is_censored: NDArray[np.bool_] | None
     order: NDArray[np.int64] | None
+    groups: NDArray[np.int64] | None
 
 
 def read(options: FitOptions) -> TrainingTable:
@@ -86,6 +92,7 @@ def read(options: FitOptions) -> TrainingTable:
         weights=None if weight is None else weights_in(frame, weight),
         is_censored=None if censored is None else flags_in(frame, censored),
         order=None if time is None else order_by(frame, time),
+        groups=None if options.groups is None else groups_in(frame, options.groups),
     )
     if not options.quiet:
         table.print_notes()
@@ -98,6 +105,17 @@ def read(options: FitOptions) -> TrainingTable:
     return data
 
 
+def check(data: TrainingTable, options: FitOptions) -> TableCheck:
+    """Look for problems of the table; print them, or stop if ``--strict`` is given."""
+    result = check_table(data.X, data.y, groups=options.groups, time=options.time)
+    if options.strict:
+        check_without_problems(result)
+    if not options.quiet:
+        serious = [f for f in result.findings if f.is_problem or f.kind == "strong"]
+        print_findings(serious, Console(stderr=True))
+    return result
+
+
 def split(data: TrainingTable, options: FitOptions) -> Parts:
     """Split the rows into those to train on, to calibrate on and to test on."""
     parts = parts_of(
@@ -106,6 +124,7 @@ def split(data: TrainingTable, options: FitOptions) -> Parts:
         # Uncensored rows alone would calibrate on small targets alone.
         calibration=options.calibration if data.is_censored is None else 0,
         order=data.order,
+        groups=data.groups,
         seed=options.seed,
     )
     if data.is_censored is not None and len(parts.test):

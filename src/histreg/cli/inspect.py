@@ -29,7 +29,7 @@ def inspect(model: ModelPath) -> None:
             print_scores,
             scores_from_notes,
         )
-        from histreg.tabular.columns import named_kinds
+        from histreg.tabular.columns import CYCLES, INSTANT, named_kinds
         from histreg.tabular.regressor import HistogramRegressor
 
     regressor = HistogramRegressor.load(model)
@@ -48,6 +48,8 @@ def inspect(model: ModelPath) -> None:
         of_kind = [name for name, its in zip(names, kinds, strict=True) if its == kind]
         if of_kind:
             line = f"Columns of {kind}s: {', '.join(of_kind)}"
+            if kind == "time" and INSTANT not in fitted.kinds:
+                line += f", each as time, {', '.join(CYCLES)}"
             console.print(escape(line), style="dim", highlight=False)
     for bins in fitted.bins:
         y = percentiles_from_notes(notes) or bins.centers

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from histreg.tabular.predictions import Predictions
     from histreg.tabular.regressor import HistogramRegressor
+    from histreg.tabular.table_check import check_table
     from histreg.tabular.training import Epoch
 
-__all__ = ["Epoch", "HistogramRegressor", "Predictions"]
+__all__ = ["Epoch", "HistogramRegressor", "Predictions", "check_table"]
 
 _MODULES = {
     "Epoch": "training",
     "HistogramRegressor": "regressor",
     "Predictions": "predictions",
+    "check_table": "table_check",
 }
 
 

@@ -31,7 +31,13 @@ from histreg.bins import Bins
 from histreg.distribution import Histogram
 from histreg.errors import InputError
 from histreg.tabular import model_files, model_schema, training_state
-from histreg.tabular.columns import TEMPORAL, Table, kinds_of, read_frame
+from histreg.tabular.columns import (
+    TEMPORAL,
+    Table,
+    kinds_of,
+    named_kinds,
+    read_frame,
+)
 from histreg.tabular.fitting import (
     NetworkRows,
     check_size,
@@ -936,7 +942,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                 "X must be a data frame, as in fit, whose labels are text or "
                 f"categories, got {type(X).__name__}"
             )
-        if not reset and TEMPORAL & set(self.model_.kinds):
+        if not reset and TEMPORAL & set(named_kinds(self.model_.kinds)):
             raise InputError(
                 "X must be a data frame, as in fit, to distinguish times from "
                 f"numbers, got {type(X).__name__}"
