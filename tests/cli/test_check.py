@@ -28,7 +28,8 @@ def rides(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_columns_problems_and_notes_are_printed_within_the_width(rides):
+@pytest.mark.usefixtures("rides")
+def test_columns_problems_and_notes_are_printed_within_the_width():
     for width in (80, 140):
         result = histreg("check", "rides.csv", "--target", "cnt", width=width)
         lines = result.stdout.splitlines()
@@ -37,7 +38,7 @@ def test_columns_problems_and_notes_are_printed_within_the_width(rides):
         assert "200 rows, 200 of them with a known target; 4 columns" in text
         assert "hour time 200 2024-01-01 to 2024-01-09T07:00:00" in text
         assert "problem: a linear combination of 'casual' and 'registered'" in text
-        assert "note: 'hour' holds times and is used as time, time of day" in text
+        assert "note: 'hour' holds times, used as time, time of day" in text
 
 
 def test_strict_stops_at_a_problem_before_any_work(rides):
@@ -49,7 +50,8 @@ def test_strict_stops_at_a_problem_before_any_work(rides):
     histreg("check", *arguments, "--drop", "casual")
 
 
-def test_json_is_one_document_on_standard_output(rides):
+@pytest.mark.usefixtures("rides")
+def test_json_is_one_document_on_standard_output():
     result = histreg("check", "rides.csv", "-t", "cnt", "--format", "json")
     document = json.loads(result.stdout)
     assert document["target"] == "cnt" and document["n_rows"] == 200

@@ -105,4 +105,3 @@ def test_a_cycle_of_the_week_is_learnt_from_times_alone(tmp_path):
     model.save(tmp_path / "m")
     again = HistogramRegressor.load(tmp_path / "m")
     np.testing.assert_array_equal(again.predict(later), model.predict(later))
-

@@ -29,9 +29,7 @@ def test_fractions_that_leave_nothing_are_refused(test, calibration):
 
 def test_groups_stay_together_and_fractions_hold_roughly():
     groups = np.random.default_rng(0).integers(0, 40, size=1000)
-    parts = parts_of(
-        1000, test=0.2, calibration=0.1, order=None, groups=groups, seed=0
-    )
+    parts = parts_of(1000, test=0.2, calibration=0.1, order=None, groups=groups, seed=0)
     each = (parts.learn, parts.calibrate, parts.test)
     assert sorted(np.concatenate(each)) == list(range(1000))
     of_part = [set(groups[part]) for part in each]

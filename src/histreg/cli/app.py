@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from histreg.cli import check, fit, inspect, predict, report
+from histreg.cli import check, compare, fit, inspect, predict, report, tune
 from histreg.cli.study.app import app as study_app
 
 app = typer.Typer(
@@ -17,7 +17,9 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 app.command(epilog=check.EXAMPLE)(check.check)
+app.command(epilog=compare.EXAMPLE)(compare.compare)
 app.command(epilog=fit.EXAMPLE)(fit.fit)
+app.command(epilog=tune.EXAMPLE)(tune.tune)
 app.command(epilog=predict.EXAMPLE)(predict.predict)
 app.command(epilog=inspect.EXAMPLE)(inspect.inspect)
 app.command(epilog=report.EXAMPLE)(report.report)

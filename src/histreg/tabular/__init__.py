@@ -8,18 +8,20 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from histreg.tabular.comparison import compare
     from histreg.tabular.predictions import Predictions
     from histreg.tabular.regressor import HistogramRegressor
     from histreg.tabular.table_check import check_table
     from histreg.tabular.training import Epoch
 
-__all__ = ["Epoch", "HistogramRegressor", "Predictions", "check_table"]
+__all__ = ["Epoch", "HistogramRegressor", "Predictions", "check_table", "compare"]
 
 _MODULES = {
     "Epoch": "training",
     "HistogramRegressor": "regressor",
     "Predictions": "predictions",
     "check_table": "table_check",
+    "compare": "comparison",
 }
 
 

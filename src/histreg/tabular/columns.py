@@ -218,7 +218,9 @@ class NumberScaling(nn.Module):
             i for i, values in enumerate(present) if len(values) and np.ptp(values) > 0
         ]
         has_gaps = missing.any(axis=0) & ~missing.all(axis=0)
-        flagged = np.flatnonzero(has_gaps if is_derived is None else has_gaps & ~is_derived)
+        flagged = np.flatnonzero(
+            has_gaps if is_derived is None else has_gaps & ~is_derived
+        )
         scaling = cls(numbers.shape[1], kept, flagged.tolist(), n_knots)
         for row, i in enumerate(kept):
             knots, scores = _normal_scores(np.sort(present[i]), n_knots)

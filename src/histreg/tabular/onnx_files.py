@@ -152,9 +152,7 @@ def export(model: Model, path: Path, alpha: Sequence[float]) -> None:
     exported = copy.deepcopy(Exported(model, alpha)).cpu().eval()
     n_labels = model.kinds.count("label")
     n_rows = 3  # torch.export treats sizes of 0 and 1 as special
-    example = {
-        "numbers": torch.zeros(n_rows, len(exported.kinds), dtype=torch.float64)
-    }
+    example = {"numbers": torch.zeros(n_rows, len(exported.kinds), dtype=torch.float64)}
     if n_labels:
         example["codes"] = torch.zeros(n_rows, n_labels, dtype=torch.int64)
     n = torch.export.Dim("n")

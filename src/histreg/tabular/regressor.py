@@ -317,7 +317,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         ----------
         X : array-like or data frame of shape (n, d)
             NaN is a missing value. Text and category columns of a pandas or polars
-            frame are labels; others are numbers.
+            frame are labels, those of dates and times become calendar columns (time,
+            time of day, weekday and day of year); others are numbers.
         y : array-like of shape (n,) or (n, m)
             Finite numbers. If they differ by too little for float64 (by less than
             4e-13 of their magnitude for 100 bins, or by less than 1e-290), they are

@@ -226,7 +226,7 @@ class _Column:
         elif self.kind == "time":
             yield TableFinding(
                 *("time", named),
-                f"{self.name!r} holds times and is used as {_listed(('time', *CYCLES))}",
+                f"{self.name!r} holds times, used as {_listed(('time', *CYCLES))}",
                 "If you will predict the future, test on the latest rows (--time)",
                 False,
             )
@@ -261,11 +261,11 @@ class _Column:
         if len(values) < MIN_ROWS or (values % 1 != 0).any():
             return None
         low, high = values.min(), values.max()
-        if 19_000_101 <= low and high <= 21_001_231:
+        if low >= 19_000_101 and high <= 21_001_231:
             month, day = values // 100 % 100, values % 100
             if ((month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)).all():
                 return f"a date such as {values[0]:.0f}"
-        if 631_152_000 <= low and high <= 4_102_444_800:  # 1990 to 2100
+        if low >= 631_152_000 and high <= 4_102_444_800:  # 1990 to 2100
             return f"a Unix time ({_time(values[0])})"
         return None
 
