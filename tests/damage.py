@@ -226,6 +226,7 @@ WRONG: dict[tuple[str, ...], list[Any]] = {
     ],
     ("is_flat",): NO_TRUTH,
     ("tells_times",): NO_TRUTH,
+    ("has_calendar",): NO_TRUTH,
     ("is_sharp",): [*NO_TRUTH, False],
     ("is_calibrated",): [*NO_TRUTH, False],
     ("has_own_bins",): NO_TRUTH,
@@ -311,7 +312,10 @@ WRONG: dict[tuple[str, ...], list[Any]] = {
     ],
     ("sha256",): ["damaged:", "damaged:" + "0" * 64],
 }
-OPTIONAL = {("tells_times",), ("n_seen",), ("n_growths",), ("options", "bins_grow")}
+OPTIONAL = {
+    *(("tells_times",), ("has_calendar",), ("n_seen",), ("n_growths",)),
+    ("options", "bins_grow"),
+}
 ADDED = {
     ("options", name)
     for name in ("unheard_of", "bins", "device", "backbone", "callback")

@@ -203,7 +203,7 @@ def test_only_these_know_scikit_learn():
         "encodings",
         "peers",
     }  # where functions are called
-    assert knowing == {"regressor", "tree_model", "baselines"} | in_study
+    assert knowing == {"regressor", "tree_model", "baselines", "comparison"} | in_study
 
 
 def test_an_unknown_name_is_refused_as_python_does():

@@ -12,10 +12,10 @@ from histreg.cli import app
 QUICK = ["--epochs", "3", "--no-compare"]
 
 
-def histreg(*arguments, cwd="."):
-    """Run a command in this process and in a folder."""
+def histreg(*arguments, cwd=".", width=120):
+    """Run a command in this process and in a folder, on a terminal of some width."""
     with chdir(cwd):
-        result = CliRunner(env={"COLUMNS": "120"}).invoke(
+        result = CliRunner(env={"COLUMNS": str(width)}).invoke(
             app, list(map(str, arguments))
         )
     assert result.exit_code == 0, result.stderr

@@ -135,12 +135,14 @@ def test_calibration_is_ignored_where_rows_are_censored():
     assert FitOptions(**fields, censored="c").special_columns == ["c"]
 
 
-def test_fit_shows_held_out_scores_beside_two_baselines(place):
+def test_fit_shows_held_out_scores_beside_baselines(place):
     shown = (place / "fit.txt").read_text()
     assert "80 held-out rows, in units of price" in shown
-    for name in ("histogram", "networks with l2", "linear regression"):
+    assert shown.startswith("Better than a constant (skill ")
+    simple = ("constant", "linear regression", "boosting", "networks with l2")
+    for name in ("histogram", *simple):
         assert name in shown
-    for column in ("MAE", "median", "RMSE", "CRPS", "90 % covers", "width"):
+    for column in ("skill", "CRPS", "MAE", "RMSE", "R²", "covers", "width"):
         assert column in shown
     assert (
         "1 of 400 rows have no price and were left out"
@@ -327,3 +329,58 @@ def test_real_data_from_file_to_interval(name, target, tmp_path):
     lines = result.stdout.splitlines()
     assert len(lines) == 17380
     assert lines[0].endswith("cnt_mean,cnt_lower_90,cnt_upper_90")
+
+
+def test_another_table_is_tested_on_and_scores_are_json(tmp_path):
+    table = houses()
+    table.iloc[:300].to_csv(tmp_path / "train.csv", index=False)
+    table.iloc[300:].to_csv(tmp_path / "test.csv", index=False)
+    fit = ("fit", "train.csv", "-t", "price", "--drop", "id", *QUICK, "--out", "m")
+    options = ("--eval", "test.csv", "--format", "json", "--estimators", "1")
+    document = json.loads(histreg(*fit, *options, cwd=tmp_path).stdout)
+    assert document["n_tested"] == 100 and document["model"] == "m"
+    model = HistogramRegressor.load(tmp_path / "m")
+    assert model.notes_["tested_on"] == "test.csv"
+    assert model.notes_["n_learnt"] + model.notes_["n_calibrated"] == 299
+    y = table["price"].to_numpy()
+    known = np.delete(y[:300], 3)
+    spread = np.abs(known[:, None] - known).mean() / 2
+    constant = document["scores"]["constant"]["crps"]
+    expected = np.mean([np.abs(known - one).mean() for one in y[300:]]) - spread
+    # The constant learns from nine tenths of the table, the others calibrate.
+    assert constant == pytest.approx(expected, rel=0.02)
+    sentence = "--save-holdout cannot be combined with --eval"
+    with pytest.raises(InputError, match=sentence):
+        FitOptions(
+            Path("a.csv"), "y", Path("m"), evaluate=Path("b"), save_holdout=Path("c")
+        )
+
+
+def test_a_table_of_other_columns_cannot_be_tested_on(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    houses().to_csv("train.csv", index=False)
+    houses().drop(columns="size").to_csv("few.csv", index=False)
+    houses().assign(size="large").to_csv("text.csv", index=False)
+    fit = ["fit", "train.csv", "-t", "price", "--drop", "id", "-o", "m", *QUICK]
+    for name, sentence in (
+        (
+            "few.csv",
+            "few.csv must have the columns of the other table, it lacks 'size'",
+        ),
+        ("text.csv", "column 'size' of text.csv must hold numbers, as in train.csv"),
+    ):
+        assert_refused(tmp_path, [*fit, "--eval", name], sentence)
+
+
+def test_groups_are_on_one_side_of_the_split(tmp_path):
+    table = houses().assign(street=[f"street {i % 37}" for i in range(400)])
+    table.to_csv(tmp_path / "t.csv", index=False)
+    fit = ("fit", "t.csv", "-t", "price", "--drop", "id", *QUICK, "--out", "m")
+    options = ("--groups", "street", "--save-holdout", "test.csv", "--estimators", "1")
+    histreg(*fit, *options, cwd=tmp_path)
+    held_out = pd.read_csv(tmp_path / "test.csv")
+    learnt = table[~table["id"].isin(held_out["id"])]
+    assert len(held_out) > 40
+    assert not set(held_out["street"]) & set(learnt["street"])
+    model = HistogramRegressor.load(tmp_path / "m")
+    assert "street" not in model.feature_names_in_

@@ -55,7 +55,7 @@ def test_without_test_rows_there_are_no_scores(options):
     data = fitting.read(chosen)
     parts = fitting.split(data, chosen)
     model = fitting.fit(data, parts, chosen)
-    assert fitting.score(model, data, parts, chosen) == {}
+    assert fitting.score(model, data, parts, chosen) == fitting.Tested({})
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_model_is_saved_with_notes_on_its_origin(options):
     data = fitting.read(chosen)
     parts = fitting.split(data, chosen)
     model = fitting.fit(data, parts, chosen)
-    fitting.save(model, {}, data, parts, chosen)
+    fitting.save(model, fitting.Tested({}), data, parts, chosen)
     notes = HistogramRegressor.load("m").notes_
     assert (notes["target"], notes["source"]) == ("price", "houses.csv")
     assert notes["n_rows"] == 59 and notes["scores"] == {}

@@ -37,7 +37,8 @@ def test_report_writes_one_page(place):
     html = (place / "r.html").read_text()
     assert "learnt from a table of this name" not in html
     assert "80 rows of test.csv" in html
-    assert "How well is price predicted?" in html and html.count("<img") == 10
+    assert "How well is price predicted?" in html and html.count("<svg") == 11
+    assert "Better than a constant" in html and "linear regression" in html
 
 
 @pytest.mark.parametrize("name", ["价格", "السعر", "prix 💶", "prix €"])

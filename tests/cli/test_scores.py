@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import asdict
 
 import pytest
 
@@ -10,10 +11,12 @@ from histreg.cli.scores import (
     print_scores,
     scores_from_notes,
     scores_to_notes,
+    verdict_from_notes,
 )
 from histreg.tabular.scores import CensoredScores, Scores
+from histreg.tabular.verdict import Estimate, Verdict
 
-SCORES = Scores(1234.5, 2.0, 3.0, 4.0, 0.912, math.inf)
+SCORES = Scores(1234.5, 2.0, 3.0, 4.0, 0.912, math.inf, r2=0.25, skill=0.5)
 CENSORED = CensoredScores(0.75, 1.5, 30.0)
 
 
@@ -50,8 +53,36 @@ def test_a_table_has_a_row_per_model(capsys, monkeypatch):
     print_scores({"histogram": SCORES, "[l2]": SCORES}, 1000, "price [€]")
     shown = capsys.readouterr().out
     assert "1,000 held-out rows, in units of price [€]" in shown
-    for words in ("histogram", "[l2]", "1,234", "91.2 %", "inf"):
+    for words in ("histogram", "[l2]", "1,234", "91.2 %", "inf", "R²", "0.250"):
         assert words in shown
+    assert "median" not in shown
+
+
+def test_notes_of_older_versions_have_neither_skill_nor_r2(capsys):
+    noted = scores_to_notes({"mine": SCORES})
+    for name in ("skill", "r2"):
+        del noted["mine"][name]
+    scores = scores_from_notes({"scores": noted, "n_tested": 3})
+    assert math.isnan(scores["mine"].skill) and scores["mine"].crps == SCORES.crps
+    print_scores(scores, 3, "y")
+    assert "nan" not in capsys.readouterr().out
+
+
+def test_the_verdict_comes_back_from_json(capsys):
+    skill, r2 = Estimate(0.5, 0.4, 0.6), Estimate(0.7, 0.6, 0.8)
+    for verdict in (Verdict(skill, r2), Verdict(skill, r2, "boosting", skill)):
+        noted = json.loads(json.dumps(asdict(verdict)))
+        assert verdict_from_notes({"verdict": noted}) == verdict
+    print_scores({"mine": SCORES}, 3, "y", verdict=verdict)
+    assert capsys.readouterr().out.startswith("Better than a constant (skill 50 %")
+    for other in (
+        "good",
+        {},
+        {"skill": 1.0},
+        {**noted, "best": 3},
+        {**noted, "r2": {}},
+    ):
+        assert verdict_from_notes({"verdict": other}) is None
 
 
 def test_censored_rows_have_scores_of_their_own(capsys, monkeypatch):

@@ -19,7 +19,16 @@ else:
     code = 0
 print("LOADED", code, *sys.modules)
 """
-COMMANDS = ["fit", "predict", "inspect", "report", "explain"]
+COMMANDS = [
+    "check",
+    "compare",
+    "fit",
+    "tune",
+    "predict",
+    "inspect",
+    "explain",
+    "report",
+]
 STUDY = ["list", "run", "status", "collect", "table", "claims", "figure", "report"]
 FIT = "fit t.csv --target y --out m"
 PREDICT = "predict m t.csv"
@@ -35,6 +44,15 @@ REFUSED = [
     "report m no.csv --out r.html",
     f"{FIT} --holdout 1",
     f"{FIT} --nonsense",
+    f"{FIT} --eval no.csv",
+    f"{FIT} --format pdf",
+    f"{FIT} --time a --groups b",
+    "check no.csv --target y",
+    "check t.csv --target y --format pdf",
+    "compare no.csv --target y",
+    "compare t.csv --target y --folds 1",
+    "tune no.csv --target y",
+    "tune t.csv --target y --time-budget never",
     f"{FIT} --epochs many",
     f"{FIT} --spacing nope",
     f"{FIT} --tails nope",

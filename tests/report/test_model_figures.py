@@ -1,6 +1,7 @@
 """Figures draw the numbers they are given."""
 
-import base64
+import re
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from matplotlib.figure import Figure
 
 from histreg import Bins, Histogram
 from histreg.report import model_figures
+from histreg.report.colours import BLACK, BLUE, GREY, ORANGE
 
 
 @pytest.fixture
@@ -16,21 +18,50 @@ def ax():
     return Figure().add_subplot()
 
 
-def test_a_picture_is_an_svg_address():
-    address = model_figures.picture(lambda ax: ax.plot([0, 1]))
-    head, data = address.split(",")
-    assert head == "data:image/svg+xml;base64"
-    assert b"<svg" in base64.b64decode(data)
+def test_a_picture_is_an_element_in_the_colours_of_the_page():
+    def draw(ax):
+        for colour in (BLUE, ORANGE, GREY, BLACK):
+            ax.plot([0, 1], color=colour)
+
+    svg = model_figures.picture(draw, 'A "line" & more')
+    assert svg.startswith('<svg class="figure" role="img" aria-label="A &quot;line')
+    assert svg.rstrip().endswith("</svg>")
+    for name in ("blue", "orange", "grey"):
+        assert f"var(--{name})" in svg
+    assert "currentColor" in svg and not re.search(r"#[0-9a-f]{6}", svg)
+    assert "font-family" not in svg and "DejaVu" not in svg
+    assert ElementTree.fromstring(svg).get("viewBox")
 
 
-def test_text_that_our_font_lacks_is_left_to_the_browser():
-    def svg(name):
-        address = model_figures.picture(lambda ax: ax.set_xlabel(name))
-        return base64.b64decode(address.split(",")[1]).decode()
+def test_pictures_on_one_page_have_no_name_in_common():
+    def names(label):
+        svg = model_figures.picture(lambda ax: ax.plot([0, 1]), label)
+        return set(re.findall(r' id="([^"]+)"', svg))
 
-    for name in ("价格", "السعر", "💶"):
-        assert f">{name}</text>" in svg(name)
-    assert "<text" not in svg("prix de l'été, €")  # outlines, the same everywhere
+    assert names("first") and not names("first") & names("second")
+
+
+def test_text_is_left_to_the_browser():
+    for name in ("价格", "السعر", "💶", "prix de l'été, €", "cost $a$ <&>"):
+        svg = model_figures.picture(lambda ax, name=name: ax.set_xlabel(name), "label")
+        texts = [each.text for each in ElementTree.fromstring(svg).iter("text")]
+        assert name in texts
+
+
+def test_coverage_is_that_of_groups_by_spread(ax):
+    spread, covered = np.array([3.0, 1.0, 4.0, 2.0]), np.array([0.0, 1.0, 1.0, 1.0])
+    model_figures.draw_coverage_by_spread(ax, spread, covered, coverage=0.9, n_groups=2)
+    np.testing.assert_allclose(ax.lines[1].get_ydata(), [1.0, 0.5])
+
+
+def test_means_are_drawn_in_the_order_of_time(ax):
+    seconds = np.array([3, 1, 2, 0]) * 86400.0
+    y = np.array([30.0, 10.0, 20.0, 0.0])
+    model_figures.draw_time(ax, seconds, y + 1, y, n_groups=2)
+    true, predicted = (line.get_ydata() for line in ax.lines)
+    np.testing.assert_allclose(true, [5, 25])
+    np.testing.assert_allclose(predicted, [6, 26])
+    np.testing.assert_allclose(ax.lines[0].get_xdata(), [0.5, 2.5])
 
 
 def test_the_pit_bars_are_the_shares_of_rows(ax):

@@ -1,16 +1,19 @@
 """The page of a model: one file, whole, and right in a browser."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from histreg import HistogramRegressor
+from histreg import HistogramRegressor, metrics
 from histreg.report.model_page import LEVELS, ModelPage, write_page
-from histreg.tabular.scores import scores_of
+from histreg.tabular.scores import row_scores_of, scores_of
+from histreg.tabular.verdict import Estimate, Verdict
 from tests.browser import chromium
 
-PICTURES = 4 + 6
+PICTURES = 5 + 6
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +46,10 @@ def test_the_page_is_one_file_without_links_to_others(page, tmp_path):
     write_page(page[0], path)
     assert [each.name for each in tmp_path.iterdir()] == ["page.html"]
     html = path.read_text()
-    assert html.count("<img") == PICTURES == html.count(' alt="')
+    assert html.count("<svg") == PICTURES == html.count(' aria-label="')
+    assert len(html) < 300_000
+    names = re.findall(r' id="([^"]+)"', html)
+    assert len(names) == len(set(names))
     for address in re.findall(r'(?:src|href)="([^"]+)"', html):
         assert address.startswith("data:")
     assert "price &lt;&amp;&gt;" in html and "price <&>" not in html
@@ -56,19 +62,136 @@ def test_a_page_of_few_rows_is_drawn(page, tmp_path):
     assert (tmp_path / "page.html").stat().st_size > 1000
 
 
-@pytest.mark.parametrize("width", [1200, 400])
-def test_a_browser_shows_every_picture_and_complains_of_nothing(page, tmp_path, width):
+def flats(n=300):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "size": rng.uniform(30, 150, n),
+            "district": rng.choice(["north", "<south>"], n),
+            "sold": pd.date_range("2020-01-01", periods=n),
+        }
+    )
+    return X, (1000 * X["size"] + 9000 * rng.normal(size=n)).to_numpy()
+
+
+@pytest.fixture(scope="module")
+def page_of_frame():
+    X, y = flats()
+    model = HistogramRegressor((16,), n_estimators=1, max_iter=20, random_state=0)
+    model.fit(X[:200], y[:200])
+    model.notes_ = {
+        "y_percentiles": np.percentile(y[:200], range(101)).tolist(),
+        "n_tested": 40,
+        "source": "flats.csv",
+    }
+    rows = row_scores_of(model.predict_all(X[200:]), y[200:])
+    better = Verdict(Estimate(0.5, 0.4, 0.6), Estimate(0.7, 0.6, 0.8))
+    level = replace(better, best="boosting", gain=Estimate(0.0, -0.1, 0.1))
+    page = ModelPage.of(
+        *(model, X[200:], y[200:]),
+        target="price",
+        source="test.csv",
+        noted_scores={"histogram": rows.means(), "boosting": rows.means()},
+        noted_verdict=level,
+        row_numbers=list(range(201, 301)),
+    )
+    return page, model
+
+
+def test_questions_are_answered_in_order(page_of_frame, tmp_path):
+    page, _ = page_of_frame
+    write_page(page, tmp_path / "page.html")
+    html = (tmp_path / "page.html").read_text()
+    answers = [
+        str(page.verdict),
+        "Is it better than simple models?",
+        "What is in the table?",
+        "What is predicted?",
+        "Can the intervals be trusted?",
+        "Over sold",
+        "Where is it most wrong?",
+        "What to do next",
+    ]
+    places = [html.index(answer) for answer in answers]
+    assert places == sorted(places)
+    assert "<code>histreg tune</code>" in html and "`" not in html
+    assert "&lt;south&gt;" in html and "<south>" not in html
+
+
+def test_the_worst_rows_are_those_with_the_largest_crps(page_of_frame):
+    page, model = page_of_frame
+    X, y = flats()
+    crps = metrics.crps(model.predict_dist(X[200:]), y[200:]).numpy()
+    expected = 201 + np.argsort(-crps)[: len(page.worst)]
+    assert [row.number for row in page.worst] == expected.tolist()
+    worst = page.worst[0]
+    assert worst.y == y[worst.number - 1] and worst.crps == crps.max()
+    assert worst.cells[1] == X["district"][worst.number - 1]
+    assert page.shown_columns == ("size", "district", "sold")
+
+
+def test_the_skill_is_that_over_the_training_targets(page_of_frame):
+    page, _ = page_of_frame
+    _, y = flats()
+    learnt = y[:200]
+    spread = np.abs(learnt[:, None] - learnt).mean() / 2
+    constant = np.mean([np.abs(learnt - one).mean() for one in y[200:]]) - spread
+    expected = 1 - page.scores.crps / constant
+    # The training targets are known by their percentiles.
+    assert page.verdict.skill.value == pytest.approx(expected, abs=0.01)
+
+
+def test_next_steps_follow_from_what_was_found(page_of_frame):
+    page, _ = page_of_frame
+    steps = " ".join(page.next_steps)
+    assert "If you need no distribution, use boosting" in steps
+    assert "Calibrate the intervals" in steps and "Do not use" not in steps
+    useless = Verdict(Estimate(0.0, -0.1, 0.1), Estimate(0.0, -0.1, 0.1))
+    first = replace(page, verdict=useless, is_training_table=True).next_steps
+    assert "rows that the model has not seen" in first[0]
+    assert "Do not use this model to tell rows apart" in first[1]
+    off = {"as predicted": LEVELS, "calibrated": LEVELS}
+    covered = replace(page.rows, covered=np.zeros(100))
+    steps = replace(page, coverage=off, rows=covered).next_steps
+    assert any("cover 0.0 % of these rows" in step for step in steps)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_browser_shows_every_picture_and_complains_of_nothing(
+    page_of_frame, tmp_path, width
+):
     path = tmp_path / "page.html"
-    write_page(page[0], path)
+    write_page(page_of_frame[0], path)
     with chromium(tmp_path / "profile", width=width) as browser:
-        browser.get(path.as_uri())
-        sizes = browser.execute_script(
-            "return [...document.images].map(i => [i.naturalWidth, i.clientWidth])"
+        # A window may be wider than asked for; the emulated screen is not.
+        metrics_of_screen = {"width": width, "height": 900, "mobile": False}
+        browser.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride",
+            {**metrics_of_screen, "deviceScaleFactor": 1},
         )
-        assert len(sizes) == PICTURES
-        assert all(natural > 100 and shown > 100 for natural, shown in sizes)
-        overflow = browser.execute_script(
-            "return document.documentElement.scrollWidth - window.innerWidth"
-        )
-        assert overflow <= 0
+        for scheme in ("light", "dark"):
+            feature = {"name": "prefers-color-scheme", "value": scheme}
+            browser.execute_cdp_cmd(
+                "Emulation.setEmulatedMedia", {"features": [feature]}
+            )
+            browser.get(path.as_uri())
+            sizes = browser.execute_script(
+                "return [...document.querySelectorAll('svg.figure')]"
+                ".map(s => s.getBoundingClientRect().width)"
+            )
+            assert len(sizes) == PICTURES + 1 and min(sizes) > 100
+            overflow = browser.execute_script(
+                "return document.documentElement.scrollWidth - window.innerWidth"
+            )
+            assert overflow <= 0
+            text, paper = browser.execute_script(
+                "const text = document.querySelector('svg.figure text');"
+                "return [getComputedStyle(text).fill,"
+                " getComputedStyle(document.body).backgroundColor]"
+            )
+            light = [
+                sum(map(int, re.findall(r"\d+", each)[:3])) for each in (text, paper)
+            ]
+            assert (light[0] > light[1]) == (scheme == "dark")
+            assert abs(light[0] - light[1]) > 300  # of 765: readable
         assert browser.get_log("browser") == []

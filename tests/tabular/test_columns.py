@@ -13,12 +13,17 @@ from scipy.stats import norm, rankdata
 
 from histreg.errors import InputError
 from histreg.tabular.columns import (
+    CALENDAR,
+    INSTANT,
     NUMBER_OR_TIME,
     UNKNOWN,
     LabelCodes,
     NumberScaling,
+    calendar,
     described_kinds,
+    is_derived,
     kinds_of,
+    n_numbers,
     read_frame,
 )
 
@@ -63,7 +68,8 @@ def test_frames_of_both_libraries_read_the_same(frame):
     table = read_frame(frame, kinds)
     nan = np.nan
     expected = [[1, 0.5, 1, 1, DAY_S], [2, nan, nan, 0, nan], [3, 2.5, 3, 1, 2 * DAY_S]]
-    np.testing.assert_array_equal(table.numbers, expected)
+    np.testing.assert_array_equal(table.numbers[:, :5], expected)
+    assert table.numbers.shape[1] == n_numbers(kinds) == 4 + len(CALENDAR)
     assert table.labels.tolist() == [
         ["a", "10", "x"],
         [None, "20", "1"],
@@ -179,6 +185,39 @@ def test_times_of_any_zone_are_instants():
     )
 
 
+def test_the_calendar_is_that_of_pandas():
+    times = pd.Series(pd.date_range("1899-12-30 01:00", "2101-03-01", freq="997h"))
+    seconds = torch.tensor(((times - pd.Timestamp(0)).dt.total_seconds()).to_numpy())
+    numbers = dict(zip(CALENDAR, calendar(seconds).numpy().T, strict=True))
+    np.testing.assert_array_equal(numbers["time"], seconds)
+    clock = times.dt.hour * 60 + times.dt.minute
+    np.testing.assert_allclose(numbers["time of day"] * 24 * 60, clock, atol=1e-6)
+    np.testing.assert_allclose(numbers["weekday"] * 7, times.dt.day_of_week, atol=1e-9)
+    # Leap years shift the phase of a date, by less than two days of the year.
+    off = numbers["day of year"] * 365.2425 - (times.dt.day_of_year - 1)
+    off = np.minimum(off.abs(), 365.2425 - off.abs())
+    assert off.max() < 2
+    for name in ("time of day", "weekday", "day of year"):
+        angle = 2 * np.pi * numbers[name]
+        # Rounded to 2**-30, about 1e-9.
+        np.testing.assert_allclose(numbers[f"sine of {name}"], np.sin(angle), atol=1e-9)
+        np.testing.assert_allclose(
+            numbers[f"cosine of {name}"], np.cos(angle), atol=1e-9
+        )
+    assert calendar(torch.tensor(float("nan"))).isnan().all()
+
+
+def test_gaps_of_a_time_are_flagged_once_and_dates_have_no_time_of_day():
+    days = pd.date_range("2020-01-01", periods=60, freq="D").to_series()
+    days.iloc[::7] = pd.NaT
+    kinds = ("time",)
+    table = read_frame(pd.DataFrame({"day": days}), kinds)
+    scaling = NumberScaling.of(table.numbers, is_derived=is_derived(kinds))
+    kept = [CALENDAR[i] for i in scaling.kept]
+    assert [name for name in CALENDAR if "time of day" not in name] == kept
+    assert scaling.flagged.tolist() == [0]
+
+
 DATES = [date(1970, 1, 2), None]
 SPANS = [timedelta(minutes=1), None]
 CLOCKS = [time(1, 0, 0, 500_000), None]
@@ -218,9 +257,10 @@ def test_times_and_durations_are_kinds_of_their_own_in_seconds(name):
     assert kinds_of(frame) == (kind,)
     numbers = read_frame(frame, (kind,)).numbers[:, 0]
     np.testing.assert_array_equal(numbers, [seconds, np.nan])
-    # Models of old know them as numbers.
-    again = read_frame(frame, (NUMBER_OR_TIME,)).numbers[:, 0]
-    np.testing.assert_array_equal(again, numbers)
+    # Older models know them as numbers, and times without a calendar.
+    for older in (NUMBER_OR_TIME, *((INSTANT,) if kind == "time" else ())):
+        again = read_frame(frame, (older,)).numbers
+        np.testing.assert_array_equal(again, numbers[:, None])
 
 
 @pytest.mark.parametrize("name", TEMPORAL_COLUMNS)
@@ -237,7 +277,9 @@ def test_times_durations_and_numbers_do_not_stand_for_each_other(name):
                 read_frame(make({"a": numbers}), (kind,))
 
 
-@pytest.mark.parametrize("kind", ["number", "time", "duration", NUMBER_OR_TIME])
+@pytest.mark.parametrize(
+    "kind", ["number", "time", "duration", NUMBER_OR_TIME, INSTANT]
+)
 def test_a_column_of_gaps_is_of_any_kind(kind):
     for column in (
         pd.Series([np.nan, np.nan]),

@@ -63,19 +63,45 @@ def test_a_model_and_its_file_know_which_columns_are_times(make, tmp_path):
             each.predict(np.zeros((2, 2)))
 
 
-def test_a_model_file_of_old_takes_times_as_numbers_still(tmp_path):
+def test_model_files_of_older_versions_take_times_as_one_number(tmp_path):
     X = days()
-    model = HistogramRegressor(max_iter=3, random_state=0).fit(X, np.arange(40.0))
+    seconds = X.assign(day=X["day"].astype("datetime64[s]").astype("int64"))
+    model = HistogramRegressor(max_iter=3, random_state=0).fit(seconds, np.arange(40.0))
     model.save(tmp_path / "m")
     described, tensors = model_files.load(tmp_path / "m")
+    del described["has_calendar"]  # as files were before times had a calendar
+    model_files.save(
+        tmp_path / "time", {**described, "kinds": ["number", "time"]}, tensors
+    )
     del described["tells_times"]  # as files were before there were times
-    model_files.save(tmp_path / "old", {**described, "kinds": ["number"] * 2}, tensors)
-    old = HistogramRegressor.load(tmp_path / "old")
-    old.save(tmp_path / "again")
-    seconds = X.assign(day=X["day"].astype("datetime64[s]").astype("int64"))
-    for each in (old, HistogramRegressor.load(tmp_path / "again")):
-        for table in (X, seconds, seconds.to_numpy()):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # arrays have no names
-                predicted = each.predict(table)
-            np.testing.assert_array_equal(predicted, model.predict(X))
+    model_files.save(tmp_path / "old", described, tensors)
+    for name, tables in {
+        "time": (X,),
+        "old": (X, seconds, seconds.to_numpy()),
+    }.items():
+        old = HistogramRegressor.load(tmp_path / name)
+        old.save(tmp_path / "again")
+        for each in (old, HistogramRegressor.load(tmp_path / "again")):
+            for table in tables:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", UserWarning)  # arrays: no names
+                    predicted = each.predict(table)
+                np.testing.assert_array_equal(predicted, model.predict(seconds))
+    times = HistogramRegressor.load(tmp_path / "time")
+    for table in (seconds, seconds.to_numpy()):
+        with pytest.raises(InputError, match=r"must hold times|must be a data frame"):
+            times.predict(table)
+
+
+def test_a_cycle_of_the_week_is_learnt_from_times_alone(tmp_path):
+    hours = pd.date_range("2024-01-01", periods=1500, freq="7h")
+    weekend = (hours.day_of_week >= 5).astype(float)
+    X = pd.DataFrame({"when": hours})
+    model = HistogramRegressor(
+        hidden_layer_sizes=32, n_estimators=1, max_iter=15, random_state=0
+    ).fit(X, weekend)
+    later = pd.DataFrame({"when": hours + pd.Timedelta(days=15 * 7)})
+    assert abs(model.predict(later) - weekend).mean() < 0.1  # 0.4 of a constant
+    model.save(tmp_path / "m")
+    again = HistogramRegressor.load(tmp_path / "m")
+    np.testing.assert_array_equal(again.predict(later), model.predict(later))

@@ -8,11 +8,13 @@ from scipy.stats import norm
 
 from histreg import HistogramRegressor, metrics
 from histreg.tabular.scores import (
+    RowScores,
     censored_scores_of,
     check_orderable,
     normal_crps,
+    row_scores_of_point,
+    sample_crps,
     scores_of,
-    scores_of_point,
 )
 
 
@@ -26,15 +28,38 @@ def test_the_crps_of_a_normal_is_its_integral(error):
     assert found.item() == pytest.approx(below + above, rel=1e-8)
 
 
-def test_a_point_with_its_residuals_is_scored_as_a_normal():
+def test_the_crps_of_a_sample_is_its_definition():
+    rng = np.random.default_rng(0)
+    sample = np.sort(rng.gamma(1, size=40).round(1))  # with ties
+    y = np.concatenate([rng.normal(1, 2, size=50), sample[:5], [-10, 99]])
+    spread = np.abs(sample[:, None] - sample).mean() / 2
+    expected = np.abs(sample - y[:, None]).mean(axis=1) - spread
+    np.testing.assert_allclose(sample_crps(sample, y), expected, rtol=1e-10)
+
+
+def test_a_point_is_scored_with_its_residuals_as_distribution():
     y = norm.ppf((np.arange(2000) + 0.5) / 2000)
-    scores = scores_of_point(np.zeros(2000), y, y)
+    rows = row_scores_of_point(np.zeros(2000), y, y)
+    scores = rows.means()
     assert scores.mae == pytest.approx(np.sqrt(2 / np.pi), abs=1e-3)
-    assert scores.mae_of_median == scores.mae  # a number is its own median
     assert scores.rmse == pytest.approx(1, abs=2e-3)
+    assert scores.r2 == pytest.approx(0, abs=1e-6)
     assert scores.crps == pytest.approx(1 / np.sqrt(np.pi), abs=1e-3)
     assert scores.coverage == pytest.approx(0.9, abs=2e-3)
     assert scores.width == pytest.approx(2 * norm.ppf(0.95), abs=5e-3)
+    assert np.isnan(scores.skill) and rows.means(rows).skill == 0
+    # Residuals that are all 1 move the median, and the interval with it.
+    moved = row_scores_of_point(np.zeros(3), np.ones(3), np.ones(9)).means()
+    assert (moved.mae, moved.mae_of_median, moved.crps) == (1, 0, 0)
+    assert (moved.coverage, moved.width) == (1, 0)
+
+
+def test_scores_of_parts_are_joined():
+    y = np.arange(6.0)
+    parts = [row_scores_of_point(np.zeros(3), half, y) for half in (y[:3], y[3:])]
+    joined, whole = RowScores.joined(parts), row_scores_of_point(np.zeros(6), y, y)
+    np.testing.assert_array_equal(joined.crps, whole.crps)
+    assert joined.means() == whole.means()
 
 
 def test_the_scores_of_a_model_are_those_of_its_predictions():

@@ -7,7 +7,16 @@ from typing import Annotated
 
 import typer
 
-from histreg.cli import explain, fit, inspect, predict, report
+from histreg.cli import (
+    check,
+    compare,
+    explain,
+    fit,
+    inspect,
+    predict,
+    report,
+    tune,
+)
 from histreg.cli.study.app import app as study_app
 
 app = typer.Typer(
@@ -16,7 +25,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
+app.command(epilog=check.EXAMPLE)(check.check)
+app.command(epilog=compare.EXAMPLE)(compare.compare)
 app.command(epilog=fit.EXAMPLE)(fit.fit)
+app.command(epilog=tune.EXAMPLE)(tune.tune)
 app.command(epilog=predict.EXAMPLE)(predict.predict)
 app.command(epilog=inspect.EXAMPLE)(inspect.inspect)
 app.command(epilog=report.EXAMPLE)(report.report)

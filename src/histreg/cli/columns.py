@@ -113,6 +113,17 @@ def order_by(frame: pd.DataFrame, name: str) -> NDArray[np.int64]:
     return frame[name].argsort(kind="stable").to_numpy()
 
 
+def groups_in(frame: pd.DataFrame, name: str) -> NDArray[np.int64]:
+    """Return a number for each row, the same for rows with the same cell."""
+    n_missing = frame[name].isna().sum()
+    if n_missing:
+        raise InputError(
+            "--groups must name a column without missing values, "
+            f"got {n_missing} in {name!r}"
+        )
+    return pd.factorize(frame[name])[0].astype(np.int64)
+
+
 def split_target(
     frame: pd.DataFrame, target: str
 ) -> tuple[pd.DataFrame, NDArray[np.float64]]:

@@ -13,11 +13,15 @@ from histreg._checks import check_choice, check_count
 from histreg._names import LOSSES, MODEL_JSON, SPACINGS, TAILS
 from histreg.cli.errors import exit_on_user_error, requires_extra
 from histreg.cli.options import (
+    FORMATS,
     DayFirst,
     DecimalMark,
     Delimiter,
+    Groups,
+    OutputFormat,
     Overwrite,
     Quiet,
+    Strict,
     TablePath,
     split_names,
     takes_options,
@@ -88,6 +92,18 @@ class FitOptions:
             "used as a feature. By default, rows are held out at random."
         ),
     ] = None
+    groups: Groups = None
+    evaluate: Annotated[
+        Path | None,
+        typer.Option(
+            "--eval",
+            help="Another table to test on, instead of held-out rows of this one.",
+        ),
+    ] = None
+    settings: Annotated[
+        Path | None,
+        typer.Option(help="JSON file with settings of the networks, from `tune`."),
+    ] = None
     estimators: Annotated[
         int, typer.Option(help="Number of networks in the ensemble.")
     ] = 5
@@ -113,16 +129,20 @@ class FitOptions:
     compare: Annotated[
         bool,
         typer.Option(
-            help="Also fit linear regression and the same networks with the l2 loss."
+            help="Also fit linear regression, boosting and the same networks with the "
+            "l2 loss."
         ),
     ] = True
+    strict: Strict = False
     delimiter: Delimiter = None
     decimal: DecimalMark = None
     day_first: DayFirst = None
+    output_format: OutputFormat = "text"
     overwrite: Overwrite = False
     quiet: Quiet = False
 
     def __post_init__(self) -> None:
+        check_choice("--format", self.output_format, FORMATS)
         check_choice("--spacing", self.spacing, SPACINGS)
         check_choice("--tails", self.tails, TAILS)
         check_choice("--loss", self.loss, LOSSES)
@@ -150,6 +170,16 @@ class FitOptions:
                     "--range must have LOW below HIGH, both finite, "
                     f"got --range {low:g} {high:g}"
                 )
+        if self.evaluate is not None and self.save_holdout is not None:
+            raise InputError(
+                "--save-holdout cannot be combined with --eval, which holds out no "
+                f"rows, got {self.save_holdout}"
+            )
+        if self.time is not None and self.groups is not None:
+            raise InputError(
+                "--time and --groups cannot be combined, got --time "
+                f"{self.time} and --groups {self.groups}"
+            )
         if self.target in self.dropped:
             raise InputError(f"--drop must not name the target, got {self.target!r}")
         Spelling.from_options(self.delimiter, self.decimal, self.day_first)
@@ -167,7 +197,8 @@ class FitOptions:
     @property
     def special_columns(self) -> list[str]:
         """Columns that are used, but not as features."""
-        return [name for name in (self.weight, self.censored, self.time) if name]
+        given = (self.weight, self.censored, self.time, self.groups)
+        return [name for name in given if name]
 
     @property
     def spelling(self) -> Spelling:
@@ -177,6 +208,8 @@ class FitOptions:
     def check_paths(self) -> None:
         """Raise unless the table exists, and all output can be written."""
         check_table_input(self.table)
+        if self.evaluate is not None:
+            check_table_input(self.evaluate)
         check_output_folder(
             "--out",
             self.out,
@@ -203,10 +236,15 @@ def fit(options: FitOptions) -> None:
     with requires_extra("cli"):
         from histreg.cli import fitting
 
+    settings = fitting.read_settings(options)
     data = fitting.read(options)
     parts = fitting.split(data, options)
-    model = fitting.fit(data, parts, options)
-    scores = fitting.score(model, data, parts, options)
-    fitting.save(model, scores, data, parts, options)
-    if not options.quiet:
-        fitting.print_result(scores, data, parts, options)
+    training_table = data
+    if options.evaluate is not None:
+        data, parts = fitting.with_other_rows(data, parts, options)
+    fitting.check(training_table, options)
+    model = fitting.fit(data, parts, options, settings)
+    tested = fitting.score(model, data, parts, options, settings)
+    fitting.save(model, tested, data, parts, options)
+    if options.output_format == "json" or not options.quiet:
+        fitting.print_result(tested, data, parts, options)

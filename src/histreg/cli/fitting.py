@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import json
+import reprlib
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,30 +15,45 @@ from rich.markup import escape
 
 from histreg._names import ON_NUMBERS
 from histreg.cli import tables
-from histreg.cli.baselines import linear_baseline
 from histreg.cli.columns import (
     check_columns,
     check_finite,
     flags_in,
+    groups_in,
     order_by,
     split_target,
     weights_in,
 )
+from histreg.cli.findings import check_without_problems, print_findings
 from histreg.cli.fit import FitOptions
+from histreg.cli.json_output import print_json
 from histreg.cli.progress import epoch_progress
-from histreg.cli.reading import ReadTable, read_to_fit
-from histreg.cli.scores import AnyScores, print_scores, scores_to_notes
+from histreg.cli.reading import ReadTable, read_columns, read_to_fit
+from histreg.cli.scores import (
+    AnyScores,
+    print_scores,
+    scores_as_json,
+    scores_to_notes,
+)
 from histreg.errors import InputError
+from histreg.tabular.baselines import BOOSTING, CONSTANT, L2, LINEAR, baseline
+from histreg.tabular.columns import kinds_of
 from histreg.tabular.regressor import HistogramRegressor
 from histreg.tabular.scores import (
-    Scores,
+    RowScores,
     censored_scores_of,
     check_orderable,
-    scores_of,
-    scores_of_point,
+    row_scores_of,
+    row_scores_of_point,
 )
 from histreg.tabular.splits import Parts, parts_of
+from histreg.tabular.table_check import TableCheck, check_table
+from histreg.tabular.verdict import Verdict, verdict_on
 
+TUNED_SETTINGS = {
+    *("hidden_layer_sizes", "dropout", "learning_rate_init", "weight_decay"),
+    "embedding_width",
+}
 MIN_CALIBRATION_ROWS = 9  # fewer cannot promise 90 %, see tabular/conformal.py
 
 
@@ -56,6 +73,8 @@ class TrainingTable:
         Where y is only a lower bound.
     order : ndarray of shape (n,), optional
         Row numbers in the order of time.
+    groups : ndarray of shape (n,), optional
+        Numbers of groups that a split keeps together.
     """
 
     table: ReadTable
@@ -64,6 +83,7 @@ class TrainingTable:
     weights: NDArray[np.float64] | None
     is_censored: NDArray[np.bool_] | None
     order: NDArray[np.int64] | None
+    groups: NDArray[np.int64] | None
 
 
 def read(options: FitOptions) -> TrainingTable:
@@ -86,6 +106,7 @@ def read(options: FitOptions) -> TrainingTable:
         weights=None if weight is None else weights_in(frame, weight),
         is_censored=None if censored is None else flags_in(frame, censored),
         order=None if time is None else order_by(frame, time),
+        groups=None if options.groups is None else groups_in(frame, options.groups),
     )
     if not options.quiet:
         table.print_notes()
@@ -98,14 +119,26 @@ def read(options: FitOptions) -> TrainingTable:
     return data
 
 
+def check(data: TrainingTable, options: FitOptions) -> TableCheck:
+    """Look for problems of the table; print them, or stop if ``--strict`` is given."""
+    result = check_table(data.X, data.y, groups=options.groups, time=options.time)
+    if options.strict:
+        check_without_problems(result)
+    if not options.quiet:
+        serious = [f for f in result.findings if f.is_problem or f.kind == "strong"]
+        print_findings(serious, Console(stderr=True))
+    return result
+
+
 def split(data: TrainingTable, options: FitOptions) -> Parts:
     """Split the rows into those to train on, to calibrate on and to test on."""
     parts = parts_of(
         len(data.X),
-        test=options.holdout,
+        test=options.holdout if options.evaluate is None else 0,
         # Uncensored rows alone would calibrate on small targets alone.
         calibration=options.calibration if data.is_censored is None else 0,
         order=data.order,
+        groups=data.groups,
         seed=options.seed,
     )
     if data.is_censored is not None and len(parts.test):
@@ -118,45 +151,130 @@ def split(data: TrainingTable, options: FitOptions) -> Parts:
     return parts
 
 
-def fit(data: TrainingTable, parts: Parts, options: FitOptions) -> HistogramRegressor:
+def with_other_rows(
+    data: TrainingTable, parts: Parts, options: FitOptions
+) -> tuple[TrainingTable, Parts]:
+    """Return the table with the rows of ``--eval`` added, which are the test rows."""
+    assert options.evaluate is not None
+    names = list(data.X.columns)
+    special = [name for name in (options.weight, options.censored) if name]
+    wanted = [*names, options.target, *special]
+    kinds = dict(zip(names, kinds_of(data.X), strict=True))
+    labels = [name for name, kind in kinds.items() if kind == "label"]
+    table = read_columns(
+        options.evaluate, options.spelling, wanted, labels, data.table.spelling
+    )
+    frame, y = split_target(table.frame, options.target)
+    check_finite(frame[names])
+    for name, kind in zip(names, kinds_of(frame[names]), strict=True):
+        if kind != kinds[name] and frame[name].notna().any():
+            raise InputError(
+                f"column {name!r} of {options.evaluate} must hold {kinds[name]}s, as "
+                f"in {options.table}, got {kind}s"
+            )
+    n, n_other = len(data.y), len(y)
+    flags, weights = data.is_censored, data.weights
+    if flags is not None and options.censored is not None:
+        flags = np.concatenate([flags, flags_in(frame, options.censored)])
+        check_orderable(y, flags[n:])
+    if weights is not None:
+        weights = np.concatenate([weights, np.ones(n_other)])
+    joined = replace(
+        data,
+        X=pd.concat([data.X, frame[names]], ignore_index=True),
+        y=np.concatenate([data.y, y]),
+        weights=weights,
+        is_censored=flags,
+        order=None,
+        groups=None,
+    )
+    return joined, replace(parts, test=np.arange(n, n + n_other))
+
+
+def read_settings(options: FitOptions) -> dict[str, Any]:
+    """Return the arguments of the regressor in the file of ``--settings``."""
+    if options.settings is None:
+        return {}
+    try:
+        settings = json.loads(options.settings.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{options.settings} cannot be read: {error}") from error
+    if not isinstance(settings, dict) or not set(settings) <= TUNED_SETTINGS:
+        raise InputError(
+            f"{options.settings} must hold an object with some of "
+            f"{', '.join(sorted(TUNED_SETTINGS))}, got {reprlib.repr(settings)}"
+        )
+    return settings
+
+
+def fit(
+    data: TrainingTable,
+    parts: Parts,
+    options: FitOptions,
+    settings: dict[str, Any] | None = None,
+) -> HistogramRegressor:
     """Return the fitted model, calibrated if there are enough rows for it."""
     loss = options.loss
-    model = _train(f"Fitting ({loss})", loss, data, data.is_censored, parts, options)
+    title = f"Fitting ({loss})"
+    model = _train(title, loss, data, data.is_censored, parts, options, settings)
     if len(parts.calibrate) >= MIN_CALIBRATION_ROWS and loss not in ON_NUMBERS:
         model.calibrate(data.X.iloc[parts.calibrate], data.y[parts.calibrate])
     return model
 
 
+@dataclass(frozen=True)
+class Tested:
+    """Test scores by name, those of the model first, and the verdict on it."""
+
+    scores: dict[str, AnyScores]
+    verdict: Verdict | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the scores and the verdict as JSON values."""
+        return scores_as_json(self.scores, self.verdict)
+
+
 def score(
-    model: HistogramRegressor, data: TrainingTable, parts: Parts, options: FitOptions
-) -> dict[str, AnyScores]:
-    """Return the test scores of the model, and of those it is compared with, by name.
+    model: HistogramRegressor,
+    data: TrainingTable,
+    parts: Parts,
+    options: FitOptions,
+    settings: dict[str, Any] | None = None,
+) -> Tested:
+    """Return the test scores of the model, and of those it is compared with.
 
     Those it is compared with are fitted here. Without test rows there are no scores.
     """
     if not len(parts.test):
-        return {}
+        return Tested({})
     if data.is_censored is not None:
-        return _censored_scores(model, data, data.is_censored, parts, options)
+        flags = data.is_censored
+        return Tested(_censored_scores(model, data, flags, parts, options, settings))
     loss, X, y = options.loss, data.X, data.y
-    scores: dict[str, AnyScores] = {}
     if loss in ON_NUMBERS:
-        scores[loss] = _point_scores(model, data, parts)
+        own = _point_scores(model, data, parts)
     else:
-        scores[loss] = scores_of(model.predict_all(X.iloc[parts.test]), y[parts.test])
-    if options.compare and loss != "l2":
-        l2 = _train("Fitting l2, to compare", "l2", data, None, parts, options)
-        scores["networks with l2"] = _point_scores(l2, data, parts)
+        predictions = model.predict_all(X.iloc[parts.test])
+        own = row_scores_of(predictions, y[parts.test])
+    rows = {CONSTANT: _constant_scores(data, parts)}
     if options.compare:
-        linear = linear_baseline(X.iloc[parts.learn])
-        linear.fit(X.iloc[parts.learn], y[parts.learn])
-        scores["linear regression"] = _point_scores(linear, data, parts)
-    return scores
+        learn = X.iloc[parts.learn]
+        for name in (LINEAR, BOOSTING):
+            simple = baseline(name, learn, random_state=options.seed)
+            rows[name] = _point_scores(simple.fit(learn, y[parts.learn]), data, parts)
+    if options.compare and loss != "l2":
+        title = "Fitting l2, to compare"
+        l2 = _train(title, "l2", data, None, parts, options, settings)
+        rows[L2] = _point_scores(l2, data, parts)
+    groups = None if data.groups is None else data.groups[parts.test]
+    constant = rows[CONSTANT]
+    scores = {name: each.means(constant) for name, each in ({loss: own} | rows).items()}
+    return Tested({**scores}, verdict_on(own, rows, groups=groups, seed=options.seed))
 
 
 def save(
     model: HistogramRegressor,
-    scores: dict[str, AnyScores],
+    tested: Tested,
     data: TrainingTable,
     parts: Parts,
     options: FitOptions,
@@ -168,12 +286,14 @@ def save(
         "censored": options.censored,
         "source": options.table.name,
         "spelling": asdict(table.spelling),
+        "tested_on": (options.evaluate or options.table).name,
         "n_rows": len(y),
         "n_learnt": len(parts.learn),
         "n_calibrated": len(parts.calibrate),
         "n_tested": len(parts.test),
         "y_percentiles": np.percentile(y[parts.learn], range(101)).tolist(),
-        "scores": scores_to_notes(scores),
+        "scores": scores_to_notes(tested.scores),
+        "verdict": None if tested.verdict is None else asdict(tested.verdict),
     }
     model.save(options.out)
     if options.save_holdout is not None:
@@ -182,17 +302,29 @@ def save(
 
 
 def print_result(
-    scores: dict[str, AnyScores], data: TrainingTable, parts: Parts, options: FitOptions
+    tested: Tested, data: TrainingTable, parts: Parts, options: FitOptions
 ) -> None:
-    """Print the scores, and where the model is."""
+    """Print the verdict and the scores, and where the model is; or all as JSON."""
+    if options.output_format == "json":
+        print_json(
+            {
+                "model": str(options.out),
+                "target": options.target,
+                "n_tested": len(parts.test),
+                **tested.as_json(),
+            }
+        )
+        return
     n_rows = len(data.table.frame)
     if len(data.y) < n_rows:
         Console(stderr=True).print(
             f"{n_rows - len(data.y):,} of {n_rows:,} rows have no "
             f"{escape(options.target)} and were left out"
         )
-    if scores:
-        print_scores(scores, len(parts.test), options.target)
+    if tested.scores:
+        print_scores(
+            tested.scores, len(parts.test), options.target, verdict=tested.verdict
+        )
     folder = escape(str(options.out))
     Console().print(f"Model in [bold]{folder}[/bold]", highlight=False)
 
@@ -204,6 +336,7 @@ def _train(
     is_censored: NDArray[np.bool_] | None,
     parts: Parts,
     options: FitOptions,
+    settings: dict[str, Any] | None,
 ) -> HistogramRegressor:
     """Return a regressor trained with this loss, and show its progress."""
     rows = parts.learn
@@ -218,6 +351,7 @@ def _train(
             max_iter=options.epochs,
             random_state=options.seed,
             callback=show,
+            **(settings or {}),
         )
         model.fit(
             data.X.iloc[rows],
@@ -235,6 +369,7 @@ def _censored_scores(
     is_censored: NDArray[np.bool_],
     parts: Parts,
     options: FitOptions,
+    settings: dict[str, Any] | None,
 ) -> dict[str, AnyScores]:
     X, truth = data.X.iloc[parts.test], (data.y[parts.test], is_censored[parts.test])
     scores: dict[str, AnyScores] = {
@@ -242,21 +377,28 @@ def _censored_scores(
     }
     if options.compare:
         title = "Fitting, bounds taken for targets"
-        naive = _train(title, options.loss, data, None, parts, options)
+        naive = _train(title, options.loss, data, None, parts, options, settings)
         name = "the same, bounds taken for targets"
         scores[name] = censored_scores_of(naive.predict_all(X), *truth)
     return scores
 
 
-def _point_scores(model: Any, data: TrainingTable, parts: Parts) -> Scores:
-    """Return the scores of a model that predicts one number, with normal errors.
+def _point_scores(model: Any, data: TrainingTable, parts: Parts) -> RowScores:
+    """Return the scores of a model that predicts one number, with its residuals.
 
-    Their standard deviation is that of the calibration rows, if there are any.
+    These are those of the calibration rows, if there are any.
     """
     X, y = data.X, data.y
     rows = parts.calibrate if len(parts.calibrate) else parts.learn
-    return scores_of_point(
+    return row_scores_of_point(
         model.predict(X.iloc[parts.test]),
         y[parts.test],
-        model.predict(X.iloc[rows]) - y[rows],
+        y[rows] - model.predict(X.iloc[rows]),
     )
+
+
+def _constant_scores(data: TrainingTable, parts: Parts) -> RowScores:
+    """Return the scores of the training targets as the prediction for every row."""
+    learnt, y = data.y[parts.learn], data.y[parts.test]
+    mean = learnt.mean()
+    return row_scores_of_point(np.full(len(y), mean), y, learnt - mean)

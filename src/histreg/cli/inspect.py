@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from histreg._checks import check_choice
 from histreg.cli.errors import exit_on_user_error, requires_extra
-from histreg.cli.options import ModelPath
+from histreg.cli.options import FORMATS, ModelPath, OutputFormat
 
 if TYPE_CHECKING:
     from histreg.tabular.model import Model
@@ -15,45 +18,75 @@ EXAMPLE = "Example: histreg inspect model/"
 
 
 @exit_on_user_error
-def inspect(model: ModelPath) -> None:
-    """Show a model's properties, test scores and bins, and their theoretical errors."""
+def inspect(
+    model: ModelPath,
+    bins: Annotated[
+        bool, typer.Option("--bins", help="Also show what the bins cost in theory.")
+    ] = False,
+    output_format: OutputFormat = "text",
+) -> None:
+    """Show how good a model is, what it learnt from, and how it is made."""
+    check_choice("--format", output_format, FORMATS)
     with requires_extra("cli"):
         from rich.console import Console
         from rich.markup import escape
         from rich.table import Table
 
         from histreg import theory
+        from histreg.cli.json_output import print_json
         from histreg.cli.reading import target_name
         from histreg.cli.scores import (
             percentiles_from_notes,
             print_scores,
+            scores_as_json,
             scores_from_notes,
+            verdict_from_notes,
         )
-        from histreg.tabular.columns import named_kinds
         from histreg.tabular.regressor import HistogramRegressor
 
     regressor = HistogramRegressor.load(model)
     notes, fitted = regressor.notes_, regressor.model_
+    scores, verdict = scores_from_notes(notes), verdict_from_notes(notes)
+    facts, columns = _facts(regressor), _columns(regressor)
+    if output_format == "json":
+        document = {"facts": facts, "columns": columns}
+        print_json(document | scores_as_json(scores, verdict))
+        return
     console = Console()
-    summary = Table(title=escape(str(model)), show_header=False)
-    for name, fact in _facts(regressor).items():
-        summary.add_row(name, escape(fact))
-    console.print(summary)
-    scores = scores_from_notes(notes)
+    console.print(f"[bold]{escape(str(model))}[/bold]", highlight=False)
     if scores:
-        print_scores(scores, notes["n_tested"], target_name(regressor))
-    names = list(getattr(regressor, "feature_names_in_", []))
-    kinds = named_kinds(fitted.kinds)
-    for kind in ("number", "time", "duration", "label") if names else ():
-        of_kind = [name for name, its in zip(names, kinds, strict=True) if its == kind]
-        if of_kind:
-            line = f"Columns of {kind}s: {', '.join(of_kind)}"
-            console.print(escape(line), style="dim", highlight=False)
-    for bins in fitted.bins:
-        y = percentiles_from_notes(notes) or bins.centers
+        target = target_name(regressor)
+        print_scores(scores, notes["n_tested"], target, verdict=verdict)
+    summary = Table(box=None, show_header=False, pad_edge=False)
+    for name, fact in facts.items():
+        summary.add_row(name, escape(fact))
+    console.print(summary, highlight=False)
+    for kind, names in columns.items():
+        line = f"Columns of {kind}: {', '.join(names)}"
+        console.print(escape(line), style="dim", highlight=False)
+    for target_bins in fitted.bins if bins else ():
+        y = percentiles_from_notes(notes) or target_bins.centers
         sigma_in_bins = regressor.sigma_in_bins
-        explanation = theory.explain(bins, None, y, sigma_in_bins=sigma_in_bins)
+        explanation = theory.explain(target_bins, None, y, sigma_in_bins=sigma_in_bins)
         console.print(escape(str(explanation)), highlight=False, soft_wrap=True)
+
+
+def _columns(regressor: HistogramRegressor) -> dict[str, list[str]]:
+    """Return the names of columns by kind, where they are known."""
+    from histreg.tabular.columns import CYCLES, INSTANT, KINDS, named_kinds
+
+    names = list(getattr(regressor, "feature_names_in_", []))
+    kinds = named_kinds(regressor.model_.kinds) if names else []
+    by_kind = {
+        f"{kind}s": [
+            name for name, its in zip(names, kinds, strict=True) if its == kind
+        ]
+        for kind in KINDS
+    }
+    if INSTANT not in regressor.model_.kinds:
+        calendar = f" (as time, {', '.join(CYCLES)})"
+        by_kind["times"] = [name + calendar for name in by_kind["times"]]
+    return {kind: of_kind for kind, of_kind in by_kind.items() if of_kind}
 
 
 def _blend(model: Model) -> str:

@@ -40,6 +40,26 @@ DayFirst = Annotated[
         help="How to read dates such as 05/06/2020; detected by default.",
     ),
 ]
+OutputFormat = Annotated[
+    str,
+    typer.Option(
+        "--format",
+        metavar="text|json",
+        help="What to print on standard output: text for people, or one JSON document.",
+    ),
+]
+FORMATS = ("text", "json")
+Strict = Annotated[
+    bool,
+    typer.Option("--strict", help="Stop if the table has a problem that `check` sees."),
+]
+Groups = Annotated[
+    str | None,
+    typer.Option(
+        help="Column of groups, such as a customer, that are kept on one side of a "
+        "split; not used as a feature."
+    ),
+]
 Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Replace existing output.")
 ]

@@ -81,6 +81,21 @@ def read_to_fit(
     return ReadTable(path, file, _interpret(path, frame, labels, file, given))
 
 
+def read_columns(
+    path: Path, given: Spelling, names: list[str], labels: list[str], fitted: Spelling
+) -> ReadTable:
+    """Return some columns of a table, read as another table was."""
+    file = tables.read(path, given.delimiter)
+    missing = [name for name in names if name not in file.frame.columns]
+    if missing:
+        raise InputError(
+            f"{path} must have the columns of the other table, it lacks "
+            f"{quoted_names(missing)}"
+        )
+    frame = file.frame[names]
+    return ReadTable(path, file, _interpret(path, frame, labels, file, given, fitted))
+
+
 def read_for_model(
     model: HistogramRegressor, path: Path, given: Spelling, target: str | None = None
 ) -> ReadTable:

@@ -59,8 +59,10 @@ def report(
 
         from histreg.cli.columns import split_target
         from histreg.cli.reading import read_for_model, target_name
+        from histreg.cli.scores import scores_from_notes, verdict_from_notes
         from histreg.report.model_page import ModelPage, write_page
         from histreg.tabular.regressor import HistogramRegressor
+        from histreg.tabular.scores import Scores
 
     regressor = HistogramRegressor.load(model)
     if target in list(getattr(regressor, "feature_names_in_", [])):
@@ -76,6 +78,21 @@ def report(
     if not quiet:
         read.print_notes()
     X, y = split_target(read.frame, name)
-    write_page(ModelPage.of(regressor, X, y, target=name, source=table.name), out)
+    notes = regressor.notes_
+    page = ModelPage.of(
+        regressor,
+        X,
+        y,
+        target=name,
+        source=table.name,
+        noted_scores={
+            name: row
+            for name, row in scores_from_notes(notes).items()
+            if isinstance(row, Scores)
+        },
+        noted_verdict=verdict_from_notes(notes),
+        row_numbers=[int(row) + 1 for row in X.index],
+    )
+    write_page(page, out)
     if not quiet:
         Console().print(f"Page in [bold]{escape(str(out))}[/bold]")

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, fields
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, asdict, fields
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
+from histreg.cli.terminal import print_table
 from histreg.report.printed_table import shown_number
 from histreg.tabular.scores import CensoredScores, Scores
+from histreg.tabular.verdict import Estimate, Verdict
 
 AnyScores = Scores | CensoredScores
-HEADERS = ("MAE", "median", "RMSE", "CRPS", "90 % covers", "width")
 ABOUT_SCORES = (
-    "CRPS: the error of the whole distribution, in the same units; for a single number "
-    "it equals the MAE. Median: the MAE of the predicted median, which is below that "
-    "of the mean if targets are skewed."
+    "skill: how much lower the CRPS is than that of a constant, the training targets. "
+    "CRPS: the error of the whole distribution; of a number alone, its MAE. "
+    "covers, width: of 90 % intervals."
 )
 ABOUT_CENSORED_SCORES = (
     "Concordance: how often two rows are predicted in the right order, 0.5 by chance. "
@@ -42,19 +42,58 @@ def scores_from_notes(notes: dict[str, Any]) -> dict[str, AnyScores]:
     """Return the scores that `fit` noted, none if the notes are not from `fit`."""
     kind = CensoredScores if notes.get("censored") else Scores
     names = {field.name for field in fields(kind)}
+    needed = {field.name for field in fields(kind) if field.default is MISSING}
     noted = notes.get("scores")
     if not isinstance(noted, dict) or not isinstance(notes.get("n_tested"), int):
         return {}
     scores: dict[str, AnyScores] = {}
     for name, row in noted.items():
-        if not isinstance(row, dict) or set(row) != names:
+        if not isinstance(row, dict) or not needed <= set(row) <= names:
             return {}
         if not all(isinstance(number, float | int | None) for number in row.values()):
             return {}
-        scores[name] = kind(
-            **{k: math.inf if number is None else number for k, number in row.items()}
-        )
+        known = {k: _noted_null(k) if x is None else x for k, x in row.items()}
+        scores[name] = kind(**known)
     return scores
+
+
+def scores_as_json(
+    scores: Mapping[str, AnyScores], verdict: Verdict | None
+) -> dict[str, Any]:
+    """Return scores and the verdict, in words and in numbers, as JSON values."""
+    words = None if verdict is None else str(verdict)
+    numbers = {} if verdict is None else asdict(verdict)
+    return {"verdict": words, **numbers, "scores": scores_to_notes(scores)}
+
+
+def _noted_null(name: str) -> float:
+    """Return what null stands for: an infinite width, or a score that is not known."""
+    return math.inf if name == "width" else math.nan
+
+
+def verdict_from_notes(notes: dict[str, Any]) -> Verdict | None:
+    """Return the verdict that `fit` noted, None if there is none."""
+    noted = notes.get("verdict")
+    if not isinstance(noted, dict):
+        return None
+    estimates = [noted.get(name) for name in ("skill", "r2", "gain")]
+    best = noted.get("best")
+    if not all(
+        _is_estimate(estimate) for estimate in estimates if estimate is not None
+    ):
+        return None
+    skill, r2, gain = (None if e is None else Estimate(**e) for e in estimates)
+    if skill is None or r2 is None or not isinstance(best, str | None):
+        return None
+    return Verdict(skill, r2, best, gain)
+
+
+def _is_estimate(noted: Any) -> bool:
+    return (
+        isinstance(noted, dict)
+        and set(noted) == {"value", "low", "high"}
+        and all(isinstance(number, float | int) for number in noted.values())
+    )
 
 
 def percentiles_from_notes(notes: dict[str, Any]) -> list[float] | None:
@@ -66,32 +105,50 @@ def percentiles_from_notes(notes: dict[str, Any]) -> list[float] | None:
     return noted if is_from_fit else None
 
 
-def print_scores(scores: Mapping[str, AnyScores], n_rows: int, target: str) -> None:
-    """Print a table with one row per model."""
-    headers, about = list(HEADERS), ABOUT_SCORES
+def print_scores(
+    scores: Mapping[str, AnyScores],
+    n_rows: int,
+    target: str,
+    *,
+    verdict: Verdict | None = None,
+) -> None:
+    """Print a table with one row per model, and the verdict on the first one."""
+    console = Console()
     horizons = [
         row.horizon for row in scores.values() if isinstance(row, CensoredScores)
     ]
+    if verdict is not None:
+        console.print(f"[bold]{escape(str(verdict))}[/bold]", highlight=False)
+    title = f"{n_rows:,} held-out rows, in units of {target}"
     if horizons:
         headers = ["concordance", f"CRPS up to {shown_number(horizons[0])}"]
         about = ABOUT_CENSORED_SCORES
-    table = Table(title=f"{n_rows:,} held-out rows, in units of {escape(target)}")
-    table.add_column("")
-    for header in headers:
-        table.add_column(header, justify="right")
-    for name, row in scores.items():
-        table.add_row(escape(name), *_cells(row))
-    Console().print(table)
-    Console().print(about, style="dim")
+    else:
+        headers, about = list(HEADERS), ABOUT_SCORES
+    cells = {name: _cells(row) for name, row in scores.items()}
+    print_table(title, headers, cells, LEAST_NEEDED, console)
+    console.print(about, style="dim", highlight=False)
 
 
 def _cells(scores: AnyScores) -> list[str]:
     if isinstance(scores, CensoredScores):
         return [f"{scores.concordance:.3f}", shown_number(scores.crps)]
-    return [
-        *map(
-            shown_number, (scores.mae, scores.mae_of_median, scores.rmse, scores.crps)
-        ),
-        f"{100 * scores.coverage:.1f} %",
-        shown_number(scores.width),
-    ]
+    return [cell(scores) for cell in HEADERS.values()]
+
+
+def shown_percent(share: float) -> str:
+    """Return a share in percent, nothing if it is not known."""
+    return "" if math.isnan(share) else f"{100 * share:.1f} %"
+
+
+HEADERS: dict[str, Callable[[Scores], str]] = {
+    "skill": lambda scores: shown_percent(scores.skill),
+    "CRPS": lambda scores: shown_number(scores.crps),
+    "MAE": lambda scores: shown_number(scores.mae),
+    "RMSE": lambda scores: shown_number(scores.rmse),
+    "R²": lambda scores: "" if math.isnan(scores.r2) else f"{scores.r2:.3f}",
+    "covers": lambda scores: shown_percent(scores.coverage),
+    "width": lambda scores: shown_number(scores.width),
+}
+LEAST_NEEDED = ("RMSE", "width", "R²", "MAE")
+"""Columns that a narrow terminal does without, the first of them first."""

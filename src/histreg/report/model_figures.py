@@ -2,63 +2,91 @@
 
 from __future__ import annotations
 
-import base64
 import io
+import re
 import warnings
 from collections.abc import Callable
-from unicodedata import bidirectional
+from html import escape
 
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties, fontManager, get_font
 from matplotlib.text import Text
 from numpy.typing import NDArray
 
 from histreg.distribution import Histogram
-from histreg.report.colours import BLUE, GREY, ORANGE
+from histreg.report.colours import BLACK, BLUE, GREY, ORANGE
 
-MAX_POINTS = 2000  # beyond which a scatter plot shows no more
+MAX_POINTS = 700  # beyond which a scatter plot shows no more, and a page grows
+PAGE_COLOURS = {
+    BLUE: "var(--blue)",
+    ORANGE: "var(--orange)",
+    GREY: "var(--grey)",
+    BLACK: "currentColor",
+    "#ffffff": "var(--paper)",
+}
 
 Array = NDArray[np.float64]
 
 
-def picture(draw: Callable[[Axes], None], *, height: float = 3.6) -> str:
-    """Return a drawing as a data URL with an SVG, for the ``src`` of an ``img``."""
-    figure = Figure(figsize=(5.2, height), layout="constrained")
-    draw(figure.add_subplot())
-    data = io.BytesIO()
-    texts = figure.findobj(Text)
-    for text in texts:
+def picture(
+    draw: Callable[[Axes], None], label: str, *, height: float = 3.4, width: float = 5.2
+) -> str:
+    """Return a drawing as an SVG element for a page, in the colours of the page.
+
+    Colours become variables of the page's style, and text has its font, so that a
+    figure fits a light and a dark page.
+
+    Parameters
+    ----------
+    draw : callable
+    label : str
+        What the figure shows, for readers who do not see it.
+    height, width : float
+        In inches at 72 points.
+    """
+    figure = Figure(figsize=(width, height), layout="constrained")
+    figure.patch.set_visible(False)
+    ax = figure.add_subplot()
+    ax.patch.set_visible(False)
+    ax.spines[["top", "right"]].set_visible(False)
+    draw(ax)
+    for text in figure.findobj(Text):
         text.set_parse_math(False)  # a column may be called "cost $a"
-    # Outlines look the same everywhere; the browser may have glyphs our font lacks.
-    is_outlined = all(_has_outlines(text.get_text()) for text in texts)
+    data = io.StringIO()
     with (
-        rc_context({"svg.fonttype": "path" if is_outlined else "none"}),
+        rc_context({"svg.fonttype": "none", "svg.hashsalt": label}),
         warnings.catch_warnings(),
     ):
+        # The browser may have glyphs that our font lacks.
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        figure.savefig(data, format="svg", dpi=150, metadata={"Date": None})
-    return "data:image/svg+xml;base64," + base64.b64encode(data.getvalue()).decode()
+        figure.savefig(data, format="svg", metadata={"Date": None})
+    return _for_page(data.getvalue(), label)
 
 
-def _has_outlines(text: str) -> bool:
-    """Return whether our font can draw a text letter by letter, from the left."""
-    font = get_font(fontManager.findfont(FontProperties()))
-    return all(
-        font.get_char_index(ord(letter)) and bidirectional(letter) not in ("R", "AL")
-        for letter in text
-        if letter.isprintable()
+def _for_page(svg: str, label: str) -> str:
+    """Return an SVG file as an element of a page."""
+    viewbox = re.search(r'viewBox="[^"]*"', svg)
+    assert viewbox is not None  # matplotlib always writes it
+    body = svg[svg.index(">", svg.index("<svg")) + 1 :]
+    body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
+    body = re.sub(r'<g id="[^"]*"', "<g", body)  # the same in every figure
+    body = re.sub(r"font-family: [^;\"]*;? ?", "", body)
+    body = re.sub(r"\s*\n\s*", "\n", body)
+    for colour, variable in PAGE_COLOURS.items():
+        body = body.replace(colour, variable)
+    return (
+        f'<svg class="figure" role="img" aria-label="{escape(label)}" '
+        f'xmlns:xlink="http://www.w3.org/1999/xlink" {viewbox[0]}>{body}'
     )
 
 
 def draw_predictions(ax: Axes, predicted: Array, y: Array, *, target: str) -> None:
     """Draw the truth over the prediction, with the line where they agree."""
     shown = np.random.default_rng(0).permutation(len(y))[:MAX_POINTS]
-    ax.scatter(
-        predicted[shown], y[shown], s=6, alpha=0.4, color=BLUE, rasterized=True, lw=0
-    )
+    ax.scatter(predicted[shown], y[shown], s=7, alpha=0.5, color=BLUE, lw=0)
     ends = [min(predicted.min(), y.min()), max(predicted.max(), y.max())]
     ax.plot(ends, ends, color=GREY, lw=1, ls="--")
     ax.set(xlabel=f"predicted mean of {target}", ylabel=f"true {target}")
@@ -133,3 +161,40 @@ def _root_mean_square(values: Array) -> float:
     """Return the root mean square, also where squares would overflow."""
     largest = float(np.abs(values).max())
     return largest * float(np.sqrt(np.mean((values / (largest or 1.0)) ** 2)))
+
+
+def draw_coverage_by_spread(
+    ax: Axes, spread: Array, covered: Array, *, coverage: float, n_groups: int = 8
+) -> None:
+    """Draw the share of intervals that hold the truth, from sure to unsure rows."""
+    groups = np.array_split(
+        np.argsort(spread, kind="stable"), min(n_groups, len(spread))
+    )
+    shares = np.array([covered[group].mean() for group in groups])
+    # 95 % of the shares of calibrated groups lie in the band, by their binomial.
+    size = min(len(group) for group in groups)
+    half = 1.96 * np.sqrt(coverage * (1 - coverage) / size)
+    ax.axhspan(coverage - half, min(1.0, coverage + half), color=GREY, alpha=0.2, lw=0)
+    ax.axhline(coverage, color=GREY, lw=1, ls="--")
+    ax.plot(np.arange(1, len(groups) + 1), shares, color=BLUE, marker="o", ms=4)
+    ax.set(
+        xlabel="groups of rows, from the surest to the least sure",
+        ylabel=f"share in the {100 * coverage:.0f} % interval",
+        ylim=(min(0.5, shares.min() - 0.05), 1.02),
+    )
+
+
+def draw_time(
+    ax: Axes, seconds: Array, predicted: Array, y: Array, *, n_groups: int = 40
+) -> None:
+    """Draw the mean truth and the mean prediction of successive groups of rows."""
+    groups = np.array_split(np.argsort(seconds, kind="stable"), min(n_groups, len(y)))
+    days = [seconds[group].mean() / 86_400 for group in groups]  # matplotlib's unit
+    for values, colour, name in ((y, ORANGE, "true"), (predicted, BLUE, "predicted")):
+        means = [values[group].mean() for group in groups]
+        ax.plot(days, means, color=colour, lw=1.4, label=name)
+    locator = AutoDateLocator(maxticks=7)
+    ax.xaxis.set_major_locator(locator)
+    ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+    ax.legend(frameon=False)
+    ax.set(ylabel="mean of successive rows")

@@ -1,14 +1,18 @@
-"""The page of one model: how well it predicts a table, in pictures."""
+"""The page of one model: how well it predicts a table, and what to do next."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import jinja2
+import narwhals as nw
 import numpy as np
+from markupsafe import Markup
+from markupsafe import escape as markup_escape
 
 from histreg import metrics
 from histreg._files import atomic_write
@@ -16,38 +20,136 @@ from histreg.distribution import Histogram
 from histreg.errors import InputError
 from histreg.report.model_figures import (
     Array,
+    draw_coverage_by_spread,
     draw_distribution,
     draw_error_by_spread,
     draw_pit,
     draw_predictions,
     draw_reliability,
+    draw_time,
     picture,
 )
 from histreg.report.printed_table import shown_number
-from histreg.tabular.columns import described_kinds
-from histreg.tabular.scores import Scores, scores_of
+from histreg.tabular.baselines import CONSTANT
+from histreg.tabular.columns import (
+    NUMBER_OR_TIME,
+    described_kinds,
+    n_numbers,
+    named_kinds,
+    read_frame,
+)
+from histreg.tabular.scores import (
+    COVERAGE,
+    RowScores,
+    Scores,
+    row_scores_of,
+    row_scores_of_point,
+)
+from histreg.tabular.table_check import TableCheck, check_table
+from histreg.tabular.verdict import BARELY, Verdict, verdict_on
 
 LEVELS = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
 N_EXAMPLES = 6
+N_WORST = 8
+N_SHOWN_COLUMNS = 6  # of the worst rows
+
+
+@dataclass(frozen=True)
+class WorstRow:
+    """A row that was predicted badly."""
+
+    number: int  # in the table, from 1
+    y: float
+    mean: float
+    lower: float
+    upper: float
+    crps: float
+    cells: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class ModelPage:
-    """The contents of the page of a model: its predictions for a table, and scores."""
+    """The contents of the page of a model: its predictions for a table, and scores.
+
+    Parameters
+    ----------
+    target, source : str
+    y, predicted : ndarrays of shape (n,)
+    distribution : Histogram
+    rows : RowScores
+    baselines : mapping of Scores
+        Of the model and of simple models, by name; on this table, or as they were
+        noted when the model was fitted.
+    about_baselines : str
+        Which rows these are.
+    verdict : Verdict, optional
+        On this table, None if the training targets are not known.
+    noted_verdict : Verdict, optional
+        When the model was fitted, against simple models.
+    check : TableCheck, optional
+        What is in the table, None if X is not a data frame.
+    coverage : dict
+        By kind of interval, at each of `LEVELS`.
+    worst : tuple of WorstRow
+    shown_columns : tuple of str
+        Names of the cells of worst rows.
+    times : dict
+        Seconds since 1970 by the name of a column of times.
+    facts : dict
+    is_training_table : bool
+        By its name.
+    """
 
     target: str
     source: str
     y: Array
     predicted: Array
     distribution: Histogram
-    scores: Scores
-    coverage: dict[str, Array]  # by kind of interval, at each of LEVELS
+    rows: RowScores
+    baselines: Mapping[str, Scores]
+    about_baselines: str
+    verdict: Verdict | None
+    noted_verdict: Verdict | None
+    check: TableCheck | None
+    coverage: dict[str, Array]
+    worst: tuple[WorstRow, ...]
+    shown_columns: tuple[str, ...]
     facts: dict[str, str]
-    is_training_table: bool  # by its name
+    is_training_table: bool
+    times: dict[str, Array] = field(default_factory=dict)
+
+    @property
+    def scores(self) -> Scores:
+        """Mean scores on this table."""
+        return self.rows.means()
 
     @classmethod
-    def of(cls, model: Any, X: Any, y: Array, *, target: str, source: str) -> ModelPage:
-        """Collect the predictions of a `HistogramRegressor` with one target."""
+    def of(
+        cls,
+        model: Any,
+        X: Any,
+        y: Array,
+        *,
+        target: str,
+        source: str,
+        noted_scores: Mapping[str, Scores] | None = None,
+        noted_verdict: Verdict | None = None,
+        row_numbers: Sequence[int] | None = None,
+    ) -> ModelPage:
+        """Collect the predictions of a `HistogramRegressor` with one target.
+
+        Parameters
+        ----------
+        model : HistogramRegressor
+        X : array-like or data frame of shape (n, d)
+        y : ndarray of shape (n,)
+        target, source : str
+            Names of the target and of the table.
+        noted_scores, noted_verdict : optional
+            Of the model and of simple models, when it was fitted.
+        row_numbers : sequence of n int, optional
+            Of the rows in the file, by default from 1.
+        """
         predictions = model.predict_all(X)
         distribution = predictions.distribution
         if not isinstance(distribution, Histogram):
@@ -59,70 +161,270 @@ class ModelPage:
         if model.model_.calibration is not None:
             calibrated = [predictions.interval(level) for level in LEVELS]
             coverage["calibrated"] = _shares(calibrated, y)
-        fitted = model.model_
-        facts = {
-            "Loss": model.loss,
-            "Network": f"{fitted.network.n_models} x {model.hidden_layer_sizes}",
-            "Columns": described_kinds(fitted.kinds),
-            "Bins": str(model.bins_),
-            "Epochs": str(model.n_iter_),
-            "Calibrated": "no"
-            if fitted.calibration is None
-            else f"on {len(fitted.calibration.y):,} rows",
-        }
+        rows = row_scores_of(predictions, y)
+        constant = _constant_rows(model, y)
+        own = {"this model": rows.means(constant)}
+        if constant is not None:
+            own[CONSTANT] = constant.means(constant)
+        is_frame = nw.dependencies.is_into_dataframe(X)
+        numbers = row_numbers or range(1, len(y) + 1)
+        frame = nw.from_native(X, eager_only=True) if is_frame else None
+        worst, shown = _worst_rows(predictions, rows, frame, numbers)
+        notes = model.notes_
         return cls(
             target=target,
             source=source,
             y=y,
             predicted=predictions.mean,
             distribution=distribution,
-            scores=scores_of(predictions, y),
+            rows=rows,
+            baselines=noted_scores or own,
+            about_baselines=f"{notes.get('n_tested'):,} held-out rows of "
+            f"{notes.get('tested_on', notes.get('source', 'the training table'))}"
+            if noted_scores
+            else f"the {len(y):,} rows of {source}",
+            verdict=None
+            if constant is None
+            else verdict_on(rows, {CONSTANT: constant}),
+            noted_verdict=noted_verdict,
+            check=check_table(X, y) if is_frame else None,
             coverage=coverage,
-            facts=facts,
-            is_training_table=model.notes_.get("source") == source,
+            worst=worst,
+            shown_columns=shown,
+            facts=_facts(model),
+            is_training_table=notes.get("source") == source,
+            times=_times(model, X) if is_frame else {},
         )
+
+    @property
+    def next_steps(self) -> list[str]:
+        """What to do next, the most important first."""
+        return list(_next_steps(self))
 
 
 def write_page(page: ModelPage, path: Path) -> None:
     """Write the page as one self-contained file, complete or not at all."""
     template = resources.files("histreg.report") / "model_page.html"
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    environment.filters["number"] = shown_number
+    environment.filters["code"] = _with_code
+    environment.filters["percent"] = lambda share: f"{100 * share:.1f} %"
     html = environment.from_string(template.read_text(encoding="utf-8")).render(
-        page=page, pictures=_pictures(page), shown_number=shown_number
+        page=page, pictures=_pictures(page), coverage=COVERAGE
     )
     with atomic_write(path) as partial:
         partial.write_text(html, encoding="utf-8")
 
 
-def _pictures(page: ModelPage) -> dict[str, str | list[str]]:
+def _pictures(page: ModelPage) -> dict[str, Any]:
     spread = page.distribution.stddev.numpy()
     pit = metrics.pit(page.distribution, page.y).numpy()
     # Rows spread over the range of predictions, for any order of the table.
     ranked = np.argsort(page.predicted, kind="stable")
     places = np.linspace(0, len(ranked) - 1, min(N_EXAMPLES, len(ranked)))
     chosen = ranked[places.round().astype(int)]
+    target = page.target
     return {
-        "predictions": picture(
-            lambda ax: draw_predictions(ax, page.predicted, page.y, target=page.target)
-        ),
-        "distributions": [_example(page, int(row)) for row in chosen],
-        "pit": picture(lambda ax: draw_pit(ax, pit)),
-        "reliability": picture(lambda ax: draw_reliability(ax, LEVELS, page.coverage)),
-        "error_by_spread": picture(
-            lambda ax: draw_error_by_spread(
-                ax, spread, page.predicted - page.y, target=page.target
+        "predictions": Markup(
+            picture(
+                lambda ax: draw_predictions(ax, page.predicted, page.y, target=target),
+                f"Scatter of the true {target} over the predicted mean, with the line "
+                "on which they agree.",
             )
         ),
+        "distributions": [
+            _example(page, int(row), i + 1) for i, row in enumerate(chosen)
+        ],
+        "pit": Markup(
+            picture(
+                lambda ax: draw_pit(ax, pit),
+                "Histogram of the probability integral transform in twenty bars, with "
+                "the band expected of a calibrated model.",
+            )
+        ),
+        "reliability": Markup(
+            picture(
+                lambda ax: draw_reliability(ax, LEVELS, page.coverage),
+                "Coverage found over coverage asked for.",
+            )
+        ),
+        "error_by_spread": Markup(
+            picture(
+                lambda ax: draw_error_by_spread(
+                    ax, spread, page.predicted - page.y, target=target
+                ),
+                "Root mean squared error of ten groups of rows over their predicted "
+                "standard deviation.",
+            )
+        ),
+        "coverage_by_spread": Markup(
+            picture(
+                lambda ax: draw_coverage_by_spread(
+                    ax, spread, page.rows.covered, coverage=COVERAGE
+                ),
+                "Coverage of 90 % intervals in groups of rows by predicted standard "
+                "deviation, with the band expected of a calibrated model.",
+            )
+        ),
+        "times": {name: _over_time(page, name) for name in page.times},
     }
 
 
-def _example(page: ModelPage, row: int) -> str:
-    return picture(
-        lambda ax: draw_distribution(
-            ax, page.distribution[row], float(page.y[row]), target=page.target
-        ),
-        height=2.6,
+def _example(page: ModelPage, row: int, number: int) -> Markup:
+    return Markup(
+        picture(
+            lambda ax: draw_distribution(
+                ax, page.distribution[row], float(page.y[row]), target=page.target
+            ),
+            f"Predicted density of example {number}, by rising prediction, with its "
+            "mean, its 90 % interval and the truth.",
+            height=2.3,
+            width=4,
+        )
     )
+
+
+def _over_time(page: ModelPage, name: str) -> Markup:
+    seconds = page.times[name]
+    known = ~np.isnan(seconds)
+    return Markup(
+        picture(
+            lambda ax: draw_time(
+                ax, seconds[known], page.predicted[known], page.y[known]
+            ),
+            f"Mean truth and mean prediction over {name}.",
+            width=9,
+            height=2.8,
+        )
+    )
+
+
+def _constant_rows(model: Any, y: Array) -> RowScores | None:
+    """Return the scores of the training targets, by the percentiles that were noted."""
+    noted = model.notes_.get("y_percentiles")
+    is_known = isinstance(noted, list) and len(noted) > 1
+    if not is_known or not all(isinstance(value, int | float) for value in noted):
+        return None
+    learnt = np.array(noted, dtype=np.float64)
+    mean = learnt.mean()
+    return row_scores_of_point(np.full(len(y), mean), y, learnt - mean)
+
+
+def _worst_rows(
+    predictions: Any,
+    rows: RowScores,
+    frame: nw.DataFrame[Any] | None,
+    row_numbers: Sequence[int],
+) -> tuple[tuple[WorstRow, ...], tuple[str, ...]]:
+    """Return the rows with the largest CRPS, and the names of their cells."""
+    lower, upper = predictions.interval(COVERAGE)
+    shown = [] if frame is None else frame.columns[:N_SHOWN_COLUMNS]
+    order = np.argsort(-rows.crps, kind="stable")[:N_WORST]
+    worst = []
+    for row in map(int, order):
+        cells = () if frame is None else tuple(_cell(frame[row, n]) for n in shown)
+        worst.append(
+            WorstRow(
+                int(row_numbers[row]),
+                float(rows.y[row]),
+                float(predictions.mean[row]),
+                float(lower[row]),
+                float(upper[row]),
+                float(rows.crps[row]),
+                cells,
+            )
+        )
+    return tuple(worst), tuple(shown)
+
+
+def _cell(value: Any) -> str:
+    if value is None or value != value:
+        return ""
+    # A year or an id has no thousands.
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
+
+
+def _times(model: Any, X: Any) -> dict[str, Array]:
+    """Return the columns of times, in seconds."""
+    kinds = model.model_.kinds
+    if "time" not in named_kinds(kinds) or NUMBER_OR_TIME in kinds:
+        return {}
+    numbers = read_frame(X, kinds).numbers
+    names = nw.from_native(X, eager_only=True).columns
+    return {
+        name: numbers[:, n_numbers(kinds[:i])]
+        for i, (name, kind) in enumerate(zip(names, named_kinds(kinds), strict=True))
+        if kind == "time" and not np.isnan(numbers[:, n_numbers(kinds[:i])]).all()
+    }
+
+
+def _facts(model: Any) -> dict[str, str]:
+    fitted = model.model_
+    return {
+        "Loss": model.loss,
+        "Network": f"{fitted.network.n_models} x {model.hidden_layer_sizes}",
+        "Columns": described_kinds(fitted.kinds),
+        "Bins": str(model.bins_),
+        "Epochs": str(model.n_iter_),
+        "Calibrated": "no"
+        if fitted.calibration is None
+        else f"on {len(fitted.calibration.y):,} rows",
+    }
+
+
+def _next_steps(page: ModelPage) -> Iterator[str]:
+    """Yield sentences on what to do next, the most important first."""
+    if page.is_training_table:
+        yield (
+            "Test on rows that the model has not seen: `histreg fit --save-holdout` "
+            "writes them, or use `histreg fit --eval`."
+        )
+    for finding in page.check.problems if page.check else ():
+        yield str(finding)
+    noted, verdict = page.noted_verdict, page.verdict
+    if verdict is not None and not verdict.is_useful:
+        yield (
+            "Do not use this model to tell rows apart: it is not surely better than a "
+            "constant. Look for columns that say more about the target."
+        )
+    elif verdict is not None and verdict.skill.value < BARELY:
+        yield (
+            "Do not expect much: the columns say little about the target. Look for "
+            "some that say more."
+        )
+    elif noted is not None and noted.best not in (None, CONSTANT) and noted.gain:
+        if noted.gain.high < 0:
+            yield f"Use {noted.best}: it was better than this model."
+        elif noted.gain.low <= 0:
+            yield (
+                f"If you need no distribution, use {noted.best}: it was as good, and "
+                "is quicker."
+            )
+    covered = page.scores.coverage
+    error = np.sqrt(COVERAGE * (1 - COVERAGE) / len(page.y))
+    if "calibrated" not in page.coverage:
+        yield "Calibrate the intervals: `histreg fit --calibration 0.1`."
+    elif abs(covered - COVERAGE) > 3 * error:
+        yield (
+            f"The calibrated 90 % intervals cover {100 * covered:.1f} % of these rows: "
+            "they differ from the calibration rows. Calibrate on newer rows."
+        )
+    if page.worst:
+        yield "Look at the worst rows: are their values right, and what do they share?"
+    yield (
+        "Try other settings (`histreg tune`), and use the model: `histreg predict "
+        "model/ new.csv --interval 0.9`."
+    )
+
+
+def _with_code(text: str) -> Markup:
+    """Return a text for a page, with what is between backticks as code."""
+    parts = [markup_escape(part) for part in text.split("`")]
+    marked = [
+        Markup("<code>") + part + Markup("</code>") if i % 2 else part
+        for i, part in enumerate(parts)
+    ]
+    return Markup("").join(marked)
 
 
 def _shares(intervals: list[tuple[Any, Any]], y: Array) -> Array:

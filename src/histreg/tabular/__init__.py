@@ -8,11 +8,13 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from histreg.tabular.comparison import compare
     from histreg.tabular.dependence import Dependence, partial_dependence
     from histreg.tabular.importance import Importance, column_importance
     from histreg.tabular.predictions import Predictions
     from histreg.tabular.regressor import HistogramRegressor
     from histreg.tabular.shapley import RowExplanation, explain_rows
+    from histreg.tabular.table_check import check_table
     from histreg.tabular.training import Epoch
 
 __all__ = [
@@ -22,7 +24,9 @@ __all__ = [
     "Importance",
     "Predictions",
     "RowExplanation",
+    "check_table",
     "column_importance",
+    "compare",
     "explain_rows",
     "partial_dependence",
 ]
@@ -34,7 +38,9 @@ _MODULES = {
     "Importance": "importance",
     "Predictions": "predictions",
     "RowExplanation": "shapley",
+    "check_table": "table_check",
     "column_importance": "importance",
+    "compare": "comparison",
     "explain_rows": "shapley",
     "partial_dependence": "dependence",
 }

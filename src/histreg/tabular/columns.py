@@ -1,11 +1,13 @@
 """Columns: the kinds of a table's columns, and how they become a network's inputs.
 
-A table is read into numbers (NaN where missing) and labels (None where missing).
-Numbers are then scaled by `NumberScaling`, labels encoded by `LabelCodes`.
+A table is read into numbers (NaN where missing) and labels (None where missing); a
+column of times becomes the several numbers of `calendar`. Numbers are then scaled by
+`NumberScaling`, labels encoded by `LabelCodes`.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta
@@ -25,9 +27,17 @@ MAX_LEVELS = 1000  # per column of labels; the rarer ones are treated as unknown
 KINDS = ("number", "time", "duration", "label")  # of columns
 TEMPORAL = {"time", "duration"}
 NUMBER_OR_TIME = "number or time"  # the kind of numbers in older model files
+INSTANT = "instant"  # the kind of times in older model files: one number, no calendar
 UNUSABLE = (nw.Binary, nw.List, nw.Array, nw.Struct)
 UNKNOWN = 0  # the code of a label that was missing, rare or never seen
-
+DAY_S = 86_400.0
+YEAR_IN_DAYS = 365.2425  # of the Gregorian calendar, on average
+CYCLES = ("time of day", "weekday", "day of year")
+CALENDAR = (
+    "time",
+    *(f"{wave}{name}" for name in CYCLES for wave in ("", "sine of ", "cosine of ")),
+)
+"""The numbers that a column of times becomes."""
 
 OBJECTS = {
     "number": (Decimal,),
@@ -39,9 +49,9 @@ OBJECTS = {
 class Table(NamedTuple):
     """The columns of a table, by kind, each kind in the order of the table."""
 
-    numbers: NDArray[np.float64]  # (n, d), NaN where missing
+    numbers: NDArray[np.float64]  # (n, d), NaN where missing; a time has several
     labels: NDArray[np.object_]  # (n, c) of str, None where missing
-    kinds: tuple[str, ...]  # of all columns, d + c
+    kinds: tuple[str, ...]  # of all columns
 
     def at(self, rows: slice | NDArray[np.int64]) -> Table:
         """Return some of the rows."""
@@ -63,14 +73,54 @@ def kinds_of(frame: Any) -> tuple[str, ...]:
     return tuple(_kind_of(column) for column in columns)
 
 
+def calendar(seconds: Tensor) -> Tensor:
+    r"""Return the numbers of `CALENDAR` for times: (...) -> (..., 10) float64.
+
+    These are the time itself, and for three cycles a phase p in [0, 1), the sine and
+    the cosine of :math:`2 \pi p`: of the day, of the week in whole days from Monday,
+    and of the year in whole days. A year has 365.2425 days here, the mean of the
+    Gregorian calendar, so that the last phase is within two days of the date and does
+    not drift. Times are in UTC. NaN where a time is missing.
+
+    Trees split phases, and to a network the waves show that 23:00 is close to 0:00: the
+    CRPS with both was 2 % lower on Bike, and 8 % on Chicago's trains, than with the
+    better of the two (4,000 rows, one seed).
+
+    Parameters
+    ----------
+    seconds : Tensor of shape (...)
+        Since 1970-01-01, a Thursday.
+    """
+    seconds = seconds.to(torch.float64)
+    day = (seconds / DAY_S).floor()
+    numbers = [seconds]
+    for turns in (seconds / DAY_S, (day + 3) / 7, day / YEAR_IN_DAYS):
+        phase = turns - turns.floor()
+        angle = 2 * math.pi * phase
+        # Rounded, so that libraries agree on them, and trees on equal values.
+        waves = ((wave * 2**30).round() / 2**30 for wave in (angle.sin(), angle.cos()))
+        numbers += [phase, *waves]
+    return torch.stack(numbers, dim=-1)
+
+
 def n_numbers(kinds: Sequence[str]) -> int:
-    """Return how many columns become numbers: all but labels."""
-    return len(kinds) - kinds.count("label")
+    """Return how many numbers columns become: a label none, a time several."""
+    return sum(map(_width, kinds))
+
+
+def is_derived(kinds: Sequence[str]) -> NDArray[np.bool_]:
+    """Return which of the numbers are computed from the one before them."""
+    return np.array([i > 0 for kind in kinds for i in range(_width(kind))], dtype=bool)
+
+
+def _width(kind: str) -> int:
+    return {"label": 0, "time": len(CALENDAR)}.get(kind, 1)
 
 
 def named_kinds(kinds: Sequence[str]) -> list[str]:
-    """Return kinds as files and pages name them; ``NUMBER_OR_TIME`` is a number."""
-    return ["number" if kind == NUMBER_OR_TIME else kind for kind in kinds]
+    """Return kinds as files and pages name them, those of older models too."""
+    named = {NUMBER_OR_TIME: "number", INSTANT: "time"}
+    return [named.get(kind, kind) for kind in kinds]
 
 
 def described_kinds(kinds: Sequence[str]) -> str:
@@ -86,22 +136,20 @@ def read_frame(frame: Any, kinds: Sequence[str]) -> Table:
 
     A column of labels may have any type (3, 3.0 and "3" are the same label). A column
     of numbers must hold numbers, or text that can be read as numbers. Times must be
-    times and durations durations; both are returned in seconds. A column without any
-    value may have any kind.
+    times, and become the numbers of `calendar`; durations must be durations, and are
+    returned in seconds. A column without any value may have any kind.
     """
     wide = nw.from_native(frame, eager_only=True)
     numbers, labels = [], []
     for column, kind in zip(wide.iter_columns(), kinds, strict=True):
-        own_kind = _kind_of(column)
         if kind == "label":
             labels.append(_labels_of(column))
             continue
-        if kind != NUMBER_OR_TIME and {kind, own_kind} & TEMPORAL and kind != own_kind:
-            _check_all_missing(column, kind)
-            numbers.append(np.full(len(column), np.nan))
-            continue
-        numbers.append(_numbers_of(column, own_kind))
-        _check_finite(numbers[-1], column.name)
+        values = _read_numbers(column, kind)
+        if kind == "time":
+            numbers += list(calendar(torch.tensor(values)).numpy().T)
+        else:
+            numbers.append(values)
     n = len(wide)
     return Table(
         np.stack(numbers, axis=1) if numbers else np.empty((n, 0)),
@@ -150,8 +198,18 @@ class NumberScaling(nn.Module):
         self.register_buffer("flagged", torch.tensor(list(flagged), dtype=torch.int64))
 
     @classmethod
-    def of(cls, numbers: NDArray[np.float64], n_knots: int = N_KNOTS) -> NumberScaling:
-        """Return the scaling learnt from a table of numbers, (n, d)."""
+    def of(
+        cls,
+        numbers: NDArray[np.float64],
+        n_knots: int = N_KNOTS,
+        *,
+        is_derived: NDArray[np.bool_] | None = None,
+    ) -> NumberScaling:
+        """Return the scaling learnt from a table of numbers, (n, d).
+
+        Columns that are derived (d,) from another one are missing where that one is,
+        so their gaps are not flagged again.
+        """
         missing = np.isnan(numbers)
         present = [
             column[~gap] for column, gap in zip(numbers.T, missing.T, strict=True)
@@ -159,7 +217,10 @@ class NumberScaling(nn.Module):
         kept = [
             i for i, values in enumerate(present) if len(values) and np.ptp(values) > 0
         ]
-        flagged = np.flatnonzero(missing.any(axis=0) & ~missing.all(axis=0))
+        has_gaps = missing.any(axis=0) & ~missing.all(axis=0)
+        flagged = np.flatnonzero(
+            has_gaps if is_derived is None else has_gaps & ~is_derived
+        )
         scaling = cls(numbers.shape[1], kept, flagged.tolist(), n_knots)
         for row, i in enumerate(kept):
             knots, scores = _normal_scores(np.sort(present[i]), n_knots)
@@ -297,6 +358,22 @@ def _kind_of_objects(values: list[Any]) -> str:
             is_kind = all(isinstance(value, types) for value in present)
             return kind if is_kind else "label"
     return "label"
+
+
+def _read_numbers(column: nw.Series[Any], kind: str) -> NDArray[np.float64]:
+    """Return a column that was of a kind in fit as float64, times in seconds."""
+    own_kind = _kind_of(column)
+    expected = "time" if kind == INSTANT else kind
+    if (
+        kind != NUMBER_OR_TIME
+        and {expected, own_kind} & TEMPORAL
+        and expected != own_kind
+    ):
+        _check_all_missing(column, expected)
+        return np.full(len(column), np.nan)
+    values = _numbers_of(column, own_kind)
+    _check_finite(values, column.name)
+    return values
 
 
 def _numbers_of(column: nw.Series[Any], kind: str) -> NDArray[np.float64]:

@@ -17,7 +17,7 @@ from histreg._names import MODEL_JSON
 from histreg.bins import Bins
 from histreg.errors import InputError
 from histreg.tabular import model_schema
-from histreg.tabular.columns import LabelCodes, NumberScaling, Table
+from histreg.tabular.columns import LabelCodes, NumberScaling, Table, is_derived
 from histreg.tabular.model import Model
 from histreg.tabular.networks import CopiedBody, Stack, TabularBody
 from histreg.tabular.objectives import (
@@ -60,7 +60,8 @@ def new_model(
     """Return a model with the columns and bins of these rows and first weights."""
     table = rows.inputs
     bins = bins_for(options, rows.y)
-    scaling, codes = NumberScaling.of(table.numbers), LabelCodes.of(table.labels)
+    scaling = NumberScaling.of(table.numbers, is_derived=is_derived(table.kinds))
+    codes = LabelCodes.of(table.labels)
     objective = objective_for(options, bins, *center_and_scale(rows.y))
     network = Stack(
         body_for(options, scaling, codes, generators.cpu),

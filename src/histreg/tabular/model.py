@@ -20,6 +20,7 @@ from histreg.distribution import Histogram
 from histreg.errors import InputError
 from histreg.tabular.blending import Blend
 from histreg.tabular.columns import (
+    INSTANT,
     NUMBER_OR_TIME,
     LabelCodes,
     NumberScaling,
@@ -28,7 +29,14 @@ from histreg.tabular.columns import (
     named_kinds,
 )
 from histreg.tabular.conformal import Calibration
-from histreg.tabular.model_schema import BLEND, BODY, READOUT, SHARP, check_names
+from histreg.tabular.model_schema import (
+    BLEND,
+    BODY,
+    READOUT,
+    SHARP,
+    check_names,
+    kinds_in,
+)
 from histreg.tabular.networks import CopiedBody, Stack, TabularBody, without_autocast
 from histreg.tabular.objectives import Objective, OnHistogram
 from histreg.tabular.predictions import Predictions
@@ -49,8 +57,8 @@ class Model:
     Parameters
     ----------
     kinds : tuple of {"number", "time", "duration", "label"}
-        Of each column of the table. Models saved by older versions have one kind for
-        numbers and times, ``"number or time"``.
+        Of each column of the table. Models saved by older versions may have the kinds
+        ``"number or time"`` and ``"instant"``, times without calendar columns.
     scaling : NumberScaling
     codes : LabelCodes
     objective : Objective
@@ -209,6 +217,7 @@ class Model:
         described = {
             "kinds": named_kinds(self.kinds),
             "tells_times": NUMBER_OR_TIME not in self.kinds,
+            "has_calendar": INSTANT not in self.kinds,
             "labels": [list(levels) for levels in self.codes.levels],
             "is_flat": self.is_flat,
             "is_sharp": self.sharp is not None,
@@ -255,9 +264,7 @@ class Model:
         the body may be on the meta device, where it takes no memory.
         """
         scaling_state = _without_prefix("scaling.", tensors)
-        kinds = tuple(described["kinds"])
-        if not described.get("tells_times", False):  # missing in older models
-            kinds = tuple(NUMBER_OR_TIME if k == "number" else k for k in kinds)
+        kinds = kinds_in(described)
         scaling = NumberScaling(
             n_numbers(kinds),
             scaling_state["kept"].tolist(),

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from histreg.bins import Bins
 from histreg.errors import InputError
-from histreg.tabular.columns import KINDS
+from histreg.tabular.columns import INSTANT, KINDS, NUMBER_OR_TIME, n_numbers
 
 Holds = Callable[[Any], bool]
 TREE_SIZES = ("n_folds", "n_trees", "depth")
@@ -142,6 +142,7 @@ DESCRIPTION = {
     ),
     "is_flat": FLAG,
     "tells_times": FLAG._replace(is_required=False),  # missing in older models
+    "has_calendar": FLAG._replace(is_required=False),
     "is_sharp": FLAG,
     "is_calibrated": FLAG,
     "has_own_bins": FLAG,
@@ -303,6 +304,16 @@ def check_description(described: Any) -> None:
         )
 
 
+def kinds_in(described: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the kinds of a model's columns, those of older versions included."""
+    older = {}
+    if not described.get("tells_times", False):  # missing in older models
+        older["number"] = NUMBER_OR_TIME
+    if not described.get("has_calendar", False):
+        older["time"] = INSTANT
+    return tuple(older.get(kind, kind) for kind in described["kinds"])
+
+
 def check_tensors(described: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
     """Raise unless tensors follow `TENSORS` and agree with their description.
 
@@ -340,12 +351,12 @@ def check_tensors(described: Mapping[str, Any], tensors: Mapping[str, Tensor]) -
             raise InputError(f"{name!r} must be {rule.expected}")
         if name == "bins":
             sizes["k"] = _checked_bins(tensor) * described.get("n_divided", 1)
-    n_numbers = sum(kind != "label" for kind in described["kinds"])
+    n_inputs = n_numbers(kinds_in(described))
     for name in ("scaling.kept", "scaling.flagged"):
-        if not bool(((tensors[name] >= 0) & (tensors[name] < n_numbers)).all()):
+        if not bool(((tensors[name] >= 0) & (tensors[name] < n_inputs)).all()):
             raise InputError(
-                f"{name!r} must hold indices from 0 to {n_numbers - 1}, of the columns "
-                "in 'kinds' that are not labels"
+                f"{name!r} must hold indices from 0 to {n_inputs - 1}, of the numbers "
+                "of the columns in 'kinds'"
             )
     if described["is_flat"] and sizes["m"] != 1:
         raise InputError(

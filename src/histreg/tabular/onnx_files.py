@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from histreg._files import atomic_write
 from histreg.errors import InputError
 from histreg.tabular.blending import Blend
-from histreg.tabular.columns import NumberScaling, n_numbers, named_kinds
+from histreg.tabular.columns import NumberScaling, calendar, named_kinds
 from histreg.tabular.model import Model
 from histreg.tabular.networks import Stack
 from histreg.tabular.objectives import OnHistogram, OnNumber
@@ -47,6 +47,7 @@ class Exported(nn.Module):
         if not all(0 <= level <= 1 for level in alpha):
             raise InputError(f"alpha must hold levels in [0, 1], got {list(alpha)}")
         self.is_histogram = isinstance(model.objective, OnHistogram)
+        self.kinds = [kind for kind in model.kinds if kind != "label"]
         self.scaling: NumberScaling = model.scaling
         self.stack: Stack = model.sharp or model.network
         self.blends = None if model.blends is None else nn.ModuleList(model.blends)
@@ -70,6 +71,7 @@ class Exported(nn.Module):
         """Return means (n, m), and of a histogram quantiles (n, m, q)."""
         if codes is None:  # a table without labels
             codes = torch.zeros(numbers.shape[0], 0, dtype=torch.int64)
+        numbers = self._with_calendar(numbers)
         scaled = self.scaling(numbers, by_search=False)
         outputs = self.stack(scaled, codes).to(torch.float64)  # (M, n, m, o)
         if not self.is_histogram:
@@ -78,6 +80,14 @@ class Exported(nn.Module):
         if self.blends is not None:
             probs = self._blended(probs, SimpleInputs(numbers, scaled, codes))
         return (probs * self.centers).sum(dim=-1), self._quantiles(probs)
+
+    def _with_calendar(self, numbers: Tensor) -> Tensor:
+        """Return the numbers of a `Table` for one number per column."""
+        parts = [
+            calendar(numbers[:, i]) if kind == "time" else numbers[:, i : i + 1]
+            for i, kind in enumerate(self.kinds)
+        ]
+        return torch.cat(parts, dim=1) if "time" in self.kinds else numbers
 
     def _blended(self, probs: Tensor, inputs: SimpleInputs) -> Tensor:  # (n, m, k)
         assert self.blends is not None
@@ -140,9 +150,7 @@ def export(model: Model, path: Path, alpha: Sequence[float]) -> None:
     exported = copy.deepcopy(Exported(model, alpha)).cpu().eval()
     n_labels = model.kinds.count("label")
     n_rows = 3  # torch.export treats sizes of 0 and 1 as special
-    example = {
-        "numbers": torch.zeros(n_rows, n_numbers(model.kinds), dtype=torch.float64)
-    }
+    example = {"numbers": torch.zeros(n_rows, len(exported.kinds), dtype=torch.float64)}
     if n_labels:
         example["codes"] = torch.zeros(n_rows, n_labels, dtype=torch.int64)
     n = torch.export.Dim("n")

@@ -31,7 +31,13 @@ from histreg.bins import Bins
 from histreg.distribution import Histogram
 from histreg.errors import InputError
 from histreg.tabular import model_files, model_schema, training_state
-from histreg.tabular.columns import TEMPORAL, Table, kinds_of, read_frame
+from histreg.tabular.columns import (
+    TEMPORAL,
+    Table,
+    kinds_of,
+    named_kinds,
+    read_frame,
+)
 from histreg.tabular.fitting import (
     NetworkRows,
     check_size,
@@ -313,7 +319,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         ----------
         X : array-like or data frame of shape (n, d)
             NaN is a missing value. Text and category columns of a pandas or polars
-            frame are labels; others are numbers.
+            frame are labels, those of dates and times become calendar columns (time,
+            time of day, weekday and day of year); others are numbers.
         y : array-like of shape (n,) or (n, m)
             Finite numbers. If they differ by too little for float64 (by less than
             4e-13 of their magnitude for 100 bins, or by less than 1e-290), they are
@@ -940,7 +947,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                 "X must be a data frame, as in fit, whose labels are text or "
                 f"categories, got {type(X).__name__}"
             )
-        if not reset and TEMPORAL & set(self.model_.kinds):
+        if not reset and TEMPORAL & set(named_kinds(self.model_.kinds)):
             raise InputError(
                 "X must be a data frame, as in fit, to distinguish times from "
                 f"numbers, got {type(X).__name__}"

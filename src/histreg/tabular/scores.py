@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
 import torch
@@ -16,6 +17,7 @@ from histreg.errors import InputError
 from histreg.tabular.predictions import Predictions
 
 COVERAGE = 0.9
+Floats = NDArray[np.float64]
 SCORED_SHARE = 0.8  # of censored targets; beyond it few are left to score
 
 
@@ -29,19 +31,129 @@ class Scores:
     crps: float
     coverage: float
     width: float
+    r2: float = math.nan  # of the mean
+    skill: float = math.nan  # 1 - CRPS / that of a constant distribution, if known
 
 
-def scores_of(predictions: Predictions, y: NDArray[np.float64]) -> Scores:
+@dataclass(frozen=True, eq=False)
+class RowScores:
+    """Scores of each of n held-out rows, and of its 90 % interval.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n,)
+    error, error_of_median : ndarrays of shape (n,)
+        Of the predicted mean and median, with their sign.
+    crps, covered, width : ndarrays of shape (n,)
+    """
+
+    y: Floats
+    error: Floats
+    error_of_median: Floats
+    crps: Floats
+    covered: Floats
+    width: Floats
+
+    @classmethod
+    def joined(cls, parts: Sequence[RowScores]) -> RowScores:
+        """Return the scores of the rows of all parts."""
+        names = [field.name for field in fields(cls)]
+        return cls(
+            *(np.concatenate([getattr(part, name) for part in parts]) for name in names)
+        )
+
+    def means(self, constant: RowScores | None = None) -> Scores:
+        """Return mean scores; the skill is that over a constant for the same rows."""
+        squared = float(np.mean(self.error**2))
+        crps = float(self.crps.mean())
+        return Scores(
+            mae=float(np.abs(self.error).mean()),
+            rmse=math.sqrt(squared),
+            mae_of_median=float(np.abs(self.error_of_median).mean()),
+            crps=crps,
+            coverage=float(self.covered.mean()),
+            width=float(self.width.mean()),
+            r2=1 - _ratio(squared, float(self.y.var())),
+            skill=math.nan
+            if constant is None
+            else 1 - _ratio(crps, float(constant.crps.mean())),
+        )
+
+
+def row_scores_of(predictions: Predictions, y: Floats) -> RowScores:
     """Return the scores of predictions for rows with these y, of one target."""
     distribution = _distribution_of(predictions)
     lower, upper = predictions.interval(COVERAGE)
-    return Scores(
-        *_errors(predictions.mean, y),
-        mae_of_median=_errors(predictions.median, y)[0],
-        crps=metrics.crps(distribution, y).mean().item(),
-        coverage=metrics.covered(lower, upper, y).mean().item(),
-        width=metrics.width(lower, upper).mean().item(),
+    return RowScores(
+        y,
+        predictions.mean - y,
+        predictions.median - y,
+        metrics.crps(distribution, y).numpy(),
+        metrics.covered(lower, upper, y).numpy(),
+        metrics.width(lower, upper).numpy(),
     )
+
+
+def scores_of(predictions: Predictions, y: Floats) -> Scores:
+    """Return the mean scores of predictions for rows with these y, of one target."""
+    return row_scores_of(predictions, y).means()
+
+
+def row_scores_of_point(predicted: Floats, y: Floats, residuals: Floats) -> RowScores:
+    """Return the scores of one number per row, with residuals as its distribution.
+
+    The predicted distribution of a row is that of its number plus each of the
+    residuals, y minus prediction; for a fair comparison these come from rows that
+    were not trained on. The mean stays the number itself.
+
+    Parameters
+    ----------
+    predicted, y : ndarrays of shape (n,)
+    residuals : ndarray of shape (r,)
+    """
+    ordered = np.sort(residuals)
+    error = predicted - y
+    low, middle, high = np.quantile(
+        ordered, [(1 - COVERAGE) / 2, 0.5, (1 + COVERAGE) / 2]
+    )
+    return RowScores(
+        y,
+        error,
+        error + middle,
+        sample_crps(ordered, -error),
+        ((low <= -error) & (-error <= high)).astype(np.float64),
+        np.full(len(y), high - low),
+    )
+
+
+def sample_crps(ordered: Floats, y: Floats) -> Floats:
+    r"""Return the CRPS of the empirical distribution of a sample, for each y: (n,).
+
+    .. math:: E|S - y| - E|S - S'| / 2
+
+    with S and S' drawn independently from the sample (Gneiting and Raftery 2007).
+
+    Parameters
+    ----------
+    ordered : ndarray of shape (r,)
+        The sample, ascending.
+    y : ndarray of shape (n,)
+    """
+    r = len(ordered)
+    sums = np.concatenate([[0.0], np.cumsum(ordered)])
+    below = np.searchsorted(ordered, y)  # how many of the sample are below y
+    distance = y * (2 * below - r) + sums[-1] - 2 * sums[below]
+    # Each of the ordered sample is added as often as it is the larger of a pair.
+    ranks = 2 * np.arange(1, r + 1) - r - 1
+    spread = float(ranks @ ordered) / r**2
+    return distance / r - spread
+
+
+def _ratio(a: float, b: float) -> float:
+    """Return a / b; of nothing to predict, 1 without error and infinity with one."""
+    if b == 0:
+        return 1.0 if a == 0 else math.inf
+    return a / b
 
 
 @dataclass(frozen=True)
@@ -70,29 +182,6 @@ def check_orderable(y: NDArray[np.float64], censored: NDArray[np.bool_]) -> None
     metrics.concordance(y, y, censored)
 
 
-def scores_of_point(
-    predicted: NDArray[np.float64],
-    y: NDArray[np.float64],
-    residuals: NDArray[np.float64],
-) -> Scores:
-    """Return the scores of one number per row, with normal errors around it.
-
-    Their standard deviation is the root mean square of the residuals. For a fair
-    comparison these come from rows that were not trained on.
-    """
-    sigma = max(float(np.sqrt(np.mean(residuals**2))), 1e-300)
-    half = float(torch.special.ndtri(torch.tensor((1 + COVERAGE) / 2))) * sigma
-    mae, rmse = _errors(predicted, y)
-    return Scores(
-        mae,
-        rmse,
-        mae_of_median=mae,
-        crps=normal_crps(torch.tensor(predicted - y), sigma).mean().item(),
-        coverage=float(np.mean(np.abs(predicted - y) <= half)),
-        width=2 * half,
-    )
-
-
 def normal_crps(error: Tensor, sigma: float | Tensor) -> Tensor:
     r"""Return the CRPS of normal distributions, (...) -> (...).
 
@@ -113,10 +202,3 @@ def _distribution_of(predictions: Predictions) -> Histogram:
     if not isinstance(distribution, Histogram):
         raise InputError(f"only one target can be scored, got {len(distribution)}")
     return distribution
-
-
-def _errors(
-    predicted: NDArray[np.float64], y: NDArray[np.float64]
-) -> tuple[float, float]:
-    error = predicted - y
-    return float(np.abs(error).mean()), float(np.sqrt((error**2).mean()))

@@ -1,0 +1,95 @@
+"""The command ``histreg check``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from histreg._checks import check_choice
+from histreg.cli.errors import exit_on_user_error, requires_extra
+from histreg.cli.options import (
+    FORMATS,
+    DayFirst,
+    DecimalMark,
+    Delimiter,
+    Groups,
+    OutputFormat,
+    Strict,
+    TablePath,
+    split_names,
+)
+from histreg.cli.spelling import Spelling
+from histreg.cli.table_formats import check_table_input
+
+EXAMPLE = "Example: histreg check houses.csv --target price"
+
+
+@exit_on_user_error
+def check(
+    table: TablePath,
+    target: Annotated[str, typer.Option("--target", "-t", help="Column to predict.")],
+    drop: Annotated[
+        list[str] | None, typer.Option(help="Columns to leave out, comma-separated.")
+    ] = None,
+    label: Annotated[
+        list[str] | None,
+        typer.Option(help="Numeric columns to treat as labels, comma-separated."),
+    ] = None,
+    groups: Groups = None,
+    time: Annotated[
+        str | None, typer.Option(help="Column that a split is ordered by.")
+    ] = None,
+    strict: Strict = False,
+    output_format: OutputFormat = "text",
+    delimiter: Delimiter = None,
+    decimal: DecimalMark = None,
+    day_first: DayFirst = None,
+) -> None:
+    """Look at a table before fitting: its columns, ids, copies, and leaks of y."""
+    check_choice("--format", output_format, FORMATS)
+    check_table_input(table)
+    spelling = Spelling.from_options(delimiter, decimal, day_first)
+    with requires_extra("cli"):
+        from rich.console import Console
+
+        from histreg.cli.columns import check_columns, check_finite, split_target
+        from histreg.cli.findings import (
+            check_as_json,
+            check_without_problems,
+            print_columns,
+            print_findings,
+        )
+        from histreg.cli.json_output import print_json
+        from histreg.cli.reading import read_to_fit
+        from histreg.tabular.table_check import check_table
+
+    read = read_to_fit(
+        table,
+        spelling,
+        drop=split_names(drop),
+        labels=split_names(label),
+        target=target,
+    )
+    X, y = split_target(read.frame, target)
+    check_columns(X, [name for name in (groups, time) if name])
+    check_finite(X)
+    read.print_notes()
+    result = check_table(X, y, groups=groups, time=time)
+    if output_format == "json":
+        n_missing = len(read.frame) - len(y)
+        print_json({"target": target, "n_missing": n_missing, **check_as_json(result)})
+    else:
+        console = Console()
+        console.print(
+            f"{len(read.frame):,} rows, {len(y):,} of them with a known target; "
+            f"{X.shape[1]} columns beside it",
+            highlight=False,
+        )
+        print_columns(result)
+        console.print()
+        print_findings(result.findings, console)
+        if not result.problems:
+            console.print("No problem was found.")
+    if strict:
+        check_without_problems(result)

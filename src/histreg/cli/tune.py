@@ -1,0 +1,166 @@
+"""The command ``histreg tune``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from histreg._checks import check_choice, check_count
+from histreg.cli.errors import exit_on_user_error, requires_extra
+from histreg.cli.options import (
+    FORMATS,
+    DayFirst,
+    DecimalMark,
+    Delimiter,
+    Groups,
+    OutputFormat,
+    Overwrite,
+    Quiet,
+    TablePath,
+    split_names,
+)
+from histreg.cli.outputs import check_output
+from histreg.cli.spelling import Spelling
+from histreg.cli.table_formats import check_table_input
+from histreg.errors import InputError
+
+EXAMPLE = (
+    "Example: histreg tune houses.csv --target price --time-budget 10m "
+    "--search search.journal --out settings.json"
+)
+UNITS_IN_S = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}
+
+
+@exit_on_user_error
+def tune(
+    table: TablePath,
+    target: Annotated[str, typer.Option("--target", "-t", help="Column to predict.")],
+    time_budget: Annotated[
+        str, typer.Option(help="Time for the search, such as 90s, 10m or 2h.")
+    ] = "10m",
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="JSON file for the best settings, for `fit --settings`."
+        ),
+    ] = None,
+    search: Annotated[
+        Path | None,
+        typer.Option(
+            help="File that keeps finished trials; with the same file, a search goes "
+            "on."
+        ),
+    ] = None,
+    trials: Annotated[
+        int | None, typer.Option(help="Stop after this many settings in all.")
+    ] = None,
+    drop: Annotated[
+        list[str] | None, typer.Option(help="Columns to leave out, comma-separated.")
+    ] = None,
+    label: Annotated[
+        list[str] | None,
+        typer.Option(help="Numeric columns to treat as labels, comma-separated."),
+    ] = None,
+    folds: Annotated[int, typer.Option(help="Number of folds.")] = 3,
+    groups: Groups = None,
+    time: Annotated[
+        str | None,
+        typer.Option(
+            help="Column to order rows by, so that each fold is tested on later rows "
+            "than it was trained on; not used as a feature."
+        ),
+    ] = None,
+    estimators: Annotated[
+        int, typer.Option(help="Number of networks in an ensemble.")
+    ] = 5,
+    epochs: Annotated[int, typer.Option(help="Maximum number of epochs.")] = 200,
+    seed: Annotated[int, typer.Option(help="Random seed of folds and models.")] = 0,
+    output_format: OutputFormat = "text",
+    delimiter: Delimiter = None,
+    decimal: DecimalMark = None,
+    day_first: DayFirst = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Search settings of the networks, and say if they are better than the defaults."""
+    check_choice("--format", output_format, FORMATS)
+    check_count("--folds", folds, at_least=2)
+    check_count("--estimators", estimators, at_least=1)
+    check_count("--epochs", epochs, at_least=1)
+    if trials is not None:
+        check_count("--trials", trials, at_least=1)
+    if groups is not None and time is not None:
+        raise InputError(
+            f"--time and --groups cannot be combined, got --time {time} and --groups "
+            f"{groups}"
+        )
+    budget_s = parse_duration("--time-budget", time_budget)
+    check_table_input(table)
+    if out is not None:
+        check_output("--out", out, overwrite=overwrite, reads=[table])
+    spelling = Spelling.from_options(delimiter, decimal, day_first)
+    with requires_extra("tune"):
+        import json
+
+        import numpy as np
+        import optuna  # noqa: F401
+        from rich.console import Console
+
+        from histreg._files import atomic_write
+        from histreg.cli.columns import check_columns, groups_in, order_by, split_target
+        from histreg.cli.json_output import print_json
+        from histreg.cli.progress import search_progress
+        from histreg.cli.reading import read_to_fit
+        from histreg.tabular.tuning import tune as search_settings
+
+    read = read_to_fit(
+        table,
+        spelling,
+        drop=split_names(drop),
+        labels=split_names(label),
+        target=target,
+    )
+    X, y = split_target(read.frame, target)
+    special = [name for name in (groups, time) if name]
+    check_columns(X, special)
+    if not quiet:
+        read.print_notes()
+    with search_progress(budget_s, quiet=quiet) as show:
+        tuning = search_settings(
+            X.drop(columns=special),
+            y,
+            time_budget_s=budget_s,
+            storage=search,
+            folds=folds,
+            groups=None if groups is None else groups_in(X, groups),
+            order=None if time is None else np.argsort(order_by(X, time)),
+            n_trials=trials,
+            fixed={"n_estimators": estimators, "max_iter": epochs},
+            random_state=seed,
+            on_trial=show,
+        )
+    if out is not None:
+        with atomic_write(out) as partial:
+            partial.write_text(json.dumps(tuning.settings, indent=2) + "\n")
+    if output_format == "json":
+        print_json({"target": target, "verdict": str(tuning), **asdict(tuning)})
+        return
+    console = Console()
+    console.print(f"[bold]{tuning}[/bold]", highlight=False)
+    for name, value in tuning.settings.items():
+        shown = f"{value:.4g}" if isinstance(value, float) else str(value)
+        console.print(f"{name}: {shown}", highlight=False, markup=False)
+    if out is not None and not quiet:
+        console.print(f"Use them with: histreg fit ... --settings {out}", markup=False)
+
+
+def parse_duration(option: str, given: str) -> float:
+    """Return the seconds of a text such as 90s, 10m or 2h."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", given.strip().lower())
+    if match is None or match[2] not in UNITS_IN_S or float(match[1]) == 0:
+        raise InputError(f"{option} must be a time such as 90s, 10m or 2h, got {given}")
+    return float(match[1]) * UNITS_IN_S[match[2]]
