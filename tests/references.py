@@ -1,6 +1,7 @@
 """Slow and plain references, in float64 or more digits."""
 
 from collections.abc import Callable
+from fractions import Fraction
 from itertools import pairwise, permutations
 
 import mpmath
@@ -51,6 +52,50 @@ def crps(distribution: Histogram, y: float) -> float:
         integrate.quad(lambda z: (cdf(z) - (z >= y)) ** 2, a, b, epsabs=1e-13)[0]
         for a, b in pairwise(points)
     )
+
+
+class ExactHistogram:
+    """One histogram in rational arithmetic: its float64 numbers, without rounding."""
+
+    def __init__(self, distribution: Histogram) -> None:
+        probs = [Fraction(p) for p in distribution.probs.double().tolist()]
+        self.borders = [Fraction(b) for b in distribution.bins.borders.tolist()]
+        self.cdf = [sum(probs[:i]) / sum(probs) for i in range(len(probs) + 1)]
+
+    def _bins(self):
+        """Return (lower border, upper border, cdf at both) of each bin."""
+        borders, cdf = self.borders, self.cdf
+        return zip(borders, borders[1:], cdf, cdf[1:], strict=False)
+
+    def mean(self) -> Fraction:
+        return sum((b - a) * (low + high) / 2 for low, high, a, b in self._bins())
+
+    def quantile(self, q: float | Fraction) -> Fraction:
+        """Return the smallest y with cdf(y) >= q; q = 0 is as small as can be."""
+        q = Fraction(q)
+        for low, high, a, b in self._bins():
+            if b > 0 and b >= q:
+                return low + (high - low) * max(q - a, 0) / (b - a)
+        raise ValueError(f"{q} exceeds 1")
+
+    def crps(self, y: float) -> Fraction:
+        """Return the integral of (F - 1{z >= y})^2, bin by bin."""
+        y = Fraction(y)
+        total = max(self.borders[0] - y, y - self.borders[-1], Fraction(0))
+        for low, high, a, b in self._bins():
+            middle = min(max(y, low), high)
+            at_y = a + (b - a) * (middle - low) / (high - low)
+            total += (middle - low) * (a * a + a * at_y + at_y * at_y) / 3
+            c, d = 1 - at_y, 1 - b
+            total += (high - middle) * (c * c + c * d + d * d) / 3
+        return total
+
+    def shortest_length(self, coverage: float) -> Fraction:
+        """Return the length of the shortest interval, over all its candidates."""
+        coverage = Fraction(coverage)
+        starts = [c for c in self.cdf if c + coverage <= 1]
+        starts += [c - coverage for c in self.cdf if c >= coverage]
+        return min(self.quantile(c + coverage) - self.quantile(c) for c in starts)
 
 
 def kaplan_meier(y: np.ndarray, censored: np.ndarray, at: np.ndarray) -> np.ndarray:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 from torch.distributions import Distribution, constraints
 from torch.distributions.kl import register_kl
@@ -24,6 +25,10 @@ from histreg._tensors import (
 from histreg.bins import Bins, check_bins
 from histreg.errors import InputError
 from histreg.tails import Tail
+
+# Many rows are evaluated in blocks of this many probabilities: their intermediates, in
+# float64, stay in the cache, and their memory is used again.
+_BLOCK = 2**18
 
 
 class Histogram(Distribution):
@@ -95,6 +100,10 @@ class Histogram(Distribution):
         parameter: Tensor = self.__dict__[name]
         return parameter
 
+    @property
+    def _dtype(self) -> torch.dtype:
+        return self._parameter.dtype
+
     @lazy_property
     def logits(self) -> Tensor:  # (..., k)
         """Log-probabilities of the bins; -inf where the probability is zero."""
@@ -109,17 +118,58 @@ class Histogram(Distribution):
     def _wide_probs(self) -> Tensor:  # (..., k), float64
         # Normalised again: the sum of a float32 softmax is off by 1e-7, which shifts
         # the mean of bins far from zero.
-        probs = self.probs.to(float64_on(self._parameter.device))
+        probs = self.probs.to(self._wide)
         return probs / probs.sum(dim=-1, keepdim=True)
+
+    @property
+    def _wide(self) -> torch.dtype:
+        return float64_on(self._parameter.device)
 
     @lazy_property
     def _cdf_at_borders(self) -> Tensor:  # (..., k + 1), from exactly 0 to exactly 1
-        return _cumulated(self._wide_probs)
+        return _cumulated(self.probs, self._wide)
 
     @lazy_property
     def _tail_at_borders(self) -> Tensor:  # (..., k + 1), from exactly 1 to exactly 0
         """1 - CDF, summed from the other end: a small upper tail keeps its digits."""
-        return _cumulated(self._wide_probs.flip(-1)).flip(-1)
+        return _cumulated(self.probs.flip(-1), self._wide).flip(-1)
+
+    def _in_blocks(
+        self, evaluate: Callable[..., Tensor], *values: Tensor
+    ) -> Tensor:  # (..., batch)
+        """Return ``evaluate(self, *values)``, computed for a block of rows at a time.
+
+        Parameters
+        ----------
+        evaluate : callable, (Histogram, *values) -> Tensor
+            Whose last dimensions are those of the batch, and which treats each
+            histogram by itself.
+        values : Tensors that broadcast with the batch shape
+        """
+        k, batch = self.bins.n_bins, self.batch_shape
+        tensors = self._parameter, *values
+        shape = torch.broadcast_shapes(batch, *(value.shape for value in values))
+        n_leading = len(shape) - len(batch)
+        if (
+            self._parameter.numel() <= _BLOCK
+            or shape[n_leading:] != batch
+            # A graph would keep the intermediates of all blocks.
+            or any(tensor.requires_grad for tensor in tensors)
+            or not all(is_free_to_read(tensor) for tensor in tensors)
+        ):
+            return evaluate(self, *values)
+        flat = self._reshaped(
+            lambda parameter: parameter.reshape(-1, k), Histogram.__new__(Histogram)
+        )
+        columns = [value.expand(shape).reshape(-1, batch.numel()) for value in values]
+        size = max(1, _BLOCK // k)
+        rows = [slice(at, at + size) for at in range(0, batch.numel(), size)]
+        whole = torch.cat(
+            [evaluate(flat[part], *(c[:, part] for c in columns)) for part in rows],
+            dim=-1,
+        )
+        leading = shape[:n_leading] if values else whole.shape[:-1]
+        return whole.reshape(*leading, *batch)
 
     def _geometry(self) -> tuple[Tensor, Tensor]:
         """Return borders (k + 1,) and widths (k,) in float64 on the right device."""
@@ -130,9 +180,13 @@ class Histogram(Distribution):
     @property
     def mean(self) -> Tensor:  # (...)
         """The mean, which the paper uses as the prediction."""
+        return self._in_blocks(Histogram._mean)
+
+    def _mean(self) -> Tensor:  # (...)
         middle, centers = self._centered()
-        mean = (self._wide_probs * centers).sum(dim=-1) + middle
-        return mean.to(self.probs.dtype)
+        probs = self.probs.to(self._wide)
+        mean = (probs * centers).sum(dim=-1) / probs.sum(dim=-1) + middle
+        return mean.to(self._dtype)
 
     @property
     def variance(self) -> Tensor:  # (...)
@@ -140,13 +194,14 @@ class Histogram(Distribution):
 
         Infinite with a tail whose shape is one half or more.
         """
-        variance = self._variance_in_spans() * self._span * self._span
-        return variance.to(self.probs.dtype)
+        variance = self._in_blocks(Histogram._variance_in_spans)
+        return (variance * self._span * self._span).to(self._dtype)
 
     @property
     def stddev(self) -> Tensor:  # (...)
         """The standard deviation, also where the variance over- or underflows."""
-        return (self._variance_in_spans().sqrt() * self._span).to(self.probs.dtype)
+        variance = self._in_blocks(Histogram._variance_in_spans)
+        return (variance.sqrt() * self._span).to(self._dtype)
 
     def _variance_in_spans(self) -> Tensor:  # (...)
         """Return the variance in units of the squared span of the bins."""
@@ -190,28 +245,36 @@ class Histogram(Distribution):
 
         For a tail, it is the position where the tail begins.
         """
+        return self._in_blocks(Histogram._mode)
+
+    def _mode(self) -> Tensor:  # (...)
         borders, widths = self._geometry()
         modes = borders[:-1] + widths / 2
         for end, tail in self._tails():
             widths[end], modes[end] = tail.scale, self._thresholds()[end]
         density = self.logits - widths.log().to(self.logits.dtype)
-        mode = take(modes, density.argmax(dim=-1))
-        mode = mode.masked_fill(density.isnan().any(dim=-1), torch.nan)
-        return mode.to(self.probs.dtype)
+        highest, index = density.max(dim=-1)  # NaN if one is NaN
+        mode = take(modes, index).masked_fill(highest.isnan(), torch.nan)
+        return mode.to(self._dtype)
 
     def entropy(self) -> Tensor:  # (...)
         """Return the differential entropy, in nats."""
+        return self._in_blocks(Histogram._entropy)
+
+    def _entropy(self) -> Tensor:  # (...)
         _, widths = self._geometry()
         within = widths.log()  # entropy
         for end, tail in self._tails():
             within[end] = tail.entropy
-        log_widths = within.to(self.probs.dtype)
+        log_widths = within.to(self._dtype)
         return (torch.special.entr(self.probs) + self.probs * log_widths).sum(dim=-1)
 
     def cdf(self, value: Tensor | float) -> Tensor:
         """Return P(Y <= y): 0 below the bins, 1 above, linear within a bin."""
-        y = self._as_values("value", value)
-        return self._at(self._cdf_at_borders, y).to(self.probs.dtype)
+        return self._in_blocks(Histogram._cdf, self._as_values("value", value))
+
+    def _cdf(self, y: Tensor) -> Tensor:
+        return self._at(self._cdf_at_borders, y).to(self._dtype)
 
     def prob(self, lower: Tensor | float, upper: Tensor | float) -> Tensor:
         """Return P(lower < Y <= upper); either may be infinite.
@@ -226,12 +289,15 @@ class Histogram(Distribution):
         if is_free_to_read(low) and not bool((low <= high).all()):
             excess = (low - high).max().item()
             raise InputError(f"lower must not exceed upper, got it {excess:g} larger")
+        return self._in_blocks(Histogram._prob, low, high)
+
+    def _prob(self, low: Tensor, high: Tensor) -> Tensor:
         below, tail = self._cdf_at_borders, self._tail_at_borders
         from_below = self._at(below, high) - self._at(below, low)
         from_above = self._at(tail, low) - self._at(tail, high)
         # In the upper half, subtract small tail masses, not numbers close to one.
         upper_half = self._at(below, low) > 0.5
-        return torch.where(upper_half, from_above, from_below).to(self.probs.dtype)
+        return torch.where(upper_half, from_above, from_below).to(self._dtype)
 
     def log_prob(self, value: Tensor | float) -> Tensor:
         """Return the log density at y: log(h_i / w_i) in its bin, -inf outside.
@@ -242,8 +308,8 @@ class Histogram(Distribution):
         y = self._as_values("value", value)
         _, widths = self._geometry()
         index, _ = self._located(y)
-        log_density = self.logits - widths.log().to(self.logits.dtype)  # (..., k)
-        log_density = self._gather(log_density, index)
+        log_widths = widths.log().to(self._dtype)
+        log_density = self._gather(self.logits, index) - take(log_widths, index)
         ends = as_float64([self.bins.lowest, self.bins.highest]).to(y)
         if isinstance(value, Tensor) and value.is_floating_point():
             ends = ends.to(value.dtype).to(y.dtype)
@@ -278,13 +344,16 @@ class Histogram(Distribution):
                 "value must be probability levels in [0, 1], "
                 f"got {q.min().item():g}..{q.max().item():g}"
             )
+        return self._in_blocks(Histogram._icdf, q)
+
+    def _icdf(self, q: Tensor) -> Tensor:
         shape = torch.broadcast_shapes(q.shape, self.batch_shape)
         n_sample_dims = len(shape) - len(self.batch_shape)
         batch = shape[n_sample_dims:]
         n_levels = math.prod(shape[:n_sample_dims])
         q = q.expand(shape).reshape(n_levels, *batch).movedim(0, -1)  # (..., m)
         y = self._quantiles(q, self._cdf_at_borders.expand(*batch, -1))
-        return y.movedim(-1, 0).reshape(shape).to(self.probs.dtype)
+        return y.movedim(-1, 0).reshape(shape).to(self._dtype)
 
     def quantiles(self, levels: Sequence[float] | Tensor) -> Tensor:
         """Return several quantiles of every histogram, for any batch shape.
@@ -314,14 +383,14 @@ class Histogram(Distribution):
         All levels of a histogram share one search of its row.
         """
         borders, widths = self._geometry()
-        upper = cdf[..., 1:].detach().contiguous()
-        index = torch.searchsorted(upper, q.contiguous())  # (..., m)
-        first_with_mass = (upper <= 0).sum(dim=-1, keepdim=True)  # (..., 1)
-        # The index exceeds the last bin only for NaN, which stays NaN.
-        index = index.maximum(first_with_mass).clamp(max=self.bins.n_bins - 1)
+        smallest = torch.finfo(cdf.dtype).tiny
+        # Level 0 is searched as the smallest one above it: the first bin with mass.
+        sought = q.detach().clamp(min=smallest).contiguous()
+        index = torch.searchsorted(cdf.detach().contiguous(), sought) - 1  # (..., m)
+        # The index is no bin only for NaN, which stays NaN.
+        index = index.clamp(0, self.bins.n_bins - 1)
         below, above = cdf.gather(-1, index), cdf.gather(-1, index + 1)
         # The bin has mass; the lower bound only keeps gradients finite.
-        smallest = torch.finfo(cdf.dtype).tiny
         share = ((q - below) / (above - below).clamp(min=smallest)).clamp(0, 1)
         y = take(borders, index) + take(widths, index) * share
         for end, tail in self._tails():
@@ -362,34 +431,51 @@ class Histogram(Distribution):
             tail = (1 - coverage) / 2
             lower, upper = self.quantiles([tail, 1 - tail])
             return lower, upper
+        lower, upper = self._in_blocks(lambda part: part._shortest(coverage))
+        return lower, upper
+
+    def _shortest(self, coverage: float) -> Tensor:  # (2, ...)
         # Between borders the length is linear in the position, so the shortest
-        # interval begins or ends on a border: 2 (k + 1) candidates.
+        # interval begins or ends on a border: at most 2 (k + 1) candidates.
         borders, _ = self._geometry()
         cdf = levels = self._cdf_at_borders  # (..., k + 1)
         borders = borders.expand_as(cdf)
+        # Tolerance for the rounding of cdf + coverage, a few units in the last place.
+        slack = 1e-12 if cdf.dtype == torch.float64 else 1e-6
+        first, last = slice(None), slice(None)
         if self.bins.has_tails:
             even = torch.linspace(
                 0, 1 - coverage, 201, dtype=cdf.dtype, device=cdf.device
             )
             levels = torch.cat([cdf, even.expand(*cdf.shape[:-1], -1)], dim=-1)
             borders = self._quantiles(levels, cdf)
-        ends = self._quantiles((levels + coverage).clamp(max=1), cdf)
-        starts = self._quantiles((levels - coverage).clamp(min=0), cdf)
-        lower = torch.cat([borders, starts], dim=-1)  # (..., 2 (k + 1))
-        upper = torch.cat([ends, borders], dim=-1)
-        # Tolerance for the rounding of cdf + coverage, a few units in the last place.
-        slack = 1e-12 if cdf.dtype == torch.float64 else 1e-6
+        elif is_free_to_read(cdf) and cdf.numel():
+            # Only borders that have, in some row, the coverage above or below them.
+            bounds = as_float64([1 - coverage + slack, coverage - slack]).to(cdf)
+            bounds = bounds.expand(*cdf.shape[:-1], 2).contiguous()
+            n_below = torch.searchsorted(cdf, bounds)  # (..., 2)
+            first = slice(int(n_below[..., 0].max()) + 1)
+            last = slice(int(n_below[..., 1].min()), None)
+        starts, ends = levels[..., first], levels[..., last]
+        lower = torch.cat(
+            [borders[..., first], self._quantiles((ends - coverage).clamp(min=0), cdf)],
+            dim=-1,
+        )
+        upper = torch.cat(
+            [
+                self._quantiles((starts + coverage).clamp(max=1), cdf),
+                borders[..., last],
+            ],
+            dim=-1,
+        )
         possible = torch.cat(
-            [levels + coverage <= 1 + slack, levels - coverage >= -slack], dim=-1
+            [starts + coverage <= 1 + slack, ends - coverage >= -slack], dim=-1
         )
         length = (upper - lower).masked_fill(~possible, torch.inf)
         best = length.argmin(dim=-1, keepdim=True)
-        is_nan = cdf.isnan().any(dim=-1)
-        lower, upper = (
-            end.gather(-1, best).squeeze(-1).masked_fill(is_nan, torch.nan)
-            for end in (lower, upper)
-        )
-        return lower.to(self.probs.dtype), upper.to(self.probs.dtype)
+        interval = torch.stack([lower.gather(-1, best), upper.gather(-1, best)])
+        interval = interval.squeeze(-1).masked_fill(cdf[..., 0].isnan(), torch.nan)
+        return interval.to(self._dtype)
 
     def rsample(
         self,
@@ -430,11 +516,14 @@ class Histogram(Distribution):
         ----------
         y : Tensor that broadcasts with (...), or float
         """
-        y = self._as_values("y", y)
+        return self._in_blocks(Histogram._crps, self._as_values("y", y))
+
+    def _crps(self, y: Tensor) -> Tensor:
         _, widths = self._geometry()
         cdf = self._cdf_at_borders  # (..., k + 1)
+        rest = 1 - cdf
         left = _thirds(cdf[..., :-1], cdf[..., 1:]) * widths  # (..., k)
-        right = _thirds(1 - cdf[..., :-1], 1 - cdf[..., 1:]) * widths
+        right = _thirds(rest[..., :-1], rest[..., 1:]) * widths
         for end, tail in self._tails():
             in_tail = self._wide_probs[..., end] ** 2 * tail.squared_survival
             side = torch.zeros_like(widths)
@@ -443,9 +532,9 @@ class Histogram(Distribution):
                 left = torch.lerp(left, in_tail.unsqueeze(-1), side)
             else:
                 right = torch.lerp(right, in_tail.unsqueeze(-1), side)
-        zero = torch.zeros_like(cdf[..., :1])
-        left = torch.cat([zero, left.cumsum(dim=-1)], dim=-1)  # (..., k + 1), up to i
-        right = torch.cat([right.flip(-1).cumsum(dim=-1).flip(-1), zero], dim=-1)
+        # (..., k + 1), entry i is the sum of the bins left or right of border i
+        left = F.pad(left, (1, 0)).cumsum(dim=-1)
+        right = F.pad(right.flip(-1), (1, 0)).cumsum(dim=-1).flip(-1)
 
         index, share = self._located(y)
         shape = torch.broadcast_shapes(index.shape, self.batch_shape)
@@ -471,7 +560,7 @@ class Histogram(Distribution):
             + (self.bins.lowest - y).clamp(min=0)
             + (y - self.bins.highest).clamp(min=0)
         )
-        return total.to(self.probs.dtype)
+        return total.to(self._dtype)
 
     @staticmethod
     def mixture(
@@ -577,7 +666,7 @@ class Histogram(Distribution):
         below = below.movedim(0, -1)  # (..., m - 1)
         ends = torch.zeros_like(below[..., :1]), torch.ones_like(below[..., :1])
         probs = torch.cat([ends[0], below, ends[1]], dim=-1).diff(dim=-1)
-        return Histogram(bins, probs=probs.to(self.probs.dtype), validate_args=False)
+        return Histogram(bins, probs=probs.to(self._dtype), validate_args=False)
 
     def expand(
         self, batch_shape: Sequence[int], _instance: Histogram | None = None
@@ -673,16 +762,16 @@ class Histogram(Distribution):
         return values.expand(*shape, -1).gather(-1, index).squeeze(-1)
 
 
-def _cumulated(probs: Tensor) -> Tensor:
+def _cumulated(probs: Tensor, dtype: torch.dtype) -> Tensor:
     """Return 0, p_1, p_1 + p_2, ..., exactly 1: (..., k) -> (..., k + 1)."""
-    sums = probs.cumsum(dim=-1)
-    sums = torch.cat([torch.zeros_like(sums[..., :1]), sums], dim=-1)
+    sums = F.pad(probs, (1, 0)).cumsum(dim=-1, dtype=dtype)
     return sums / sums[..., -1:]
 
 
 def _thirds(start: Tensor, end: Tensor) -> Tensor:
     """Return the integral over 0..1 of the square of a line between two values."""
-    return (start**2 + start * end + end**2) / 3
+    total = start + end
+    return torch.addcmul(total * total, start, end, value=-1) / 3
 
 
 def _parameter(name: str, values: Tensor, bins: Bins) -> Tensor:
