@@ -9,6 +9,9 @@ import pandas as pd
 import pytest
 
 from histreg import HistogramRegressor
+from histreg.cli.reading import read_known_rows
+from histreg.cli.spelling import Spelling
+from histreg.errors import InputError
 from tests.cli.running import QUICK, european, invoke, sizes
 
 
@@ -187,3 +190,25 @@ def test_parquet_of_any_type_is_fitted_predicted_or_refused_by_column(
         assert "--drop" in result.stderr
     result = invoke(*fit, "--no-compare", "--drop", ",".join(unusable))
     assert result.exit_code == 0, result.output
+
+
+def test_known_rows_keep_their_groups_and_their_place_in_time(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("x,who,when,y\n1,b,3,10\n2,a,1,\n3,a,2,30\n4,b,9,40\n")
+    known = read_known_rows(
+        *(path, Spelling()),
+        target="y",
+        drop=[],
+        labels=[],
+        groups="who",
+        time="when",
+    )
+    assert known.y.tolist() == [10, 30, 40] and list(known.features) == ["x"]
+    assert known.groups.tolist() == [0, 1, 0]
+    assert known.order.tolist() == [1, 0, 2]
+    some = known.at(np.array([0, 2]))
+    assert some.X["x"].tolist() == [1, 4] and some.groups.tolist() == [0, 0]
+    assert some.order.tolist() == [1, 2] and some.y.tolist() == [10, 40]
+    options = {"drop": ["x"], "labels": [], "groups": "who", "time": "when"}
+    with pytest.raises(InputError, match="must have a feature column beside 'y'"):
+        read_known_rows(path, Spelling(), target="y", **options)

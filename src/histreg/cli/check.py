@@ -13,10 +13,13 @@ from histreg.cli.options import (
     DayFirst,
     DecimalMark,
     Delimiter,
+    Drop,
     Groups,
+    Label,
     OutputFormat,
     Strict,
     TablePath,
+    Target,
     split_names,
 )
 from histreg.cli.spelling import Spelling
@@ -28,14 +31,9 @@ EXAMPLE = "Example: histreg check houses.csv --target price"
 @exit_on_user_error
 def check(
     table: TablePath,
-    target: Annotated[str, typer.Option("--target", "-t", help="Column to predict.")],
-    drop: Annotated[
-        list[str] | None, typer.Option(help="Columns to leave out, comma-separated.")
-    ] = None,
-    label: Annotated[
-        list[str] | None,
-        typer.Option(help="Numeric columns to treat as labels, comma-separated."),
-    ] = None,
+    target: Target,
+    drop: Drop = None,
+    label: Label = None,
     groups: Groups = None,
     time: Annotated[
         str | None, typer.Option(help="Column that a split is ordered by.")
@@ -53,7 +51,6 @@ def check(
     with requires_extra("cli"):
         from rich.console import Console
 
-        from histreg.cli.columns import check_columns, check_finite, split_target
         from histreg.cli.findings import (
             check_as_json,
             check_without_problems,
@@ -61,28 +58,28 @@ def check(
             print_findings,
         )
         from histreg.cli.json_output import print_json
-        from histreg.cli.reading import read_to_fit
+        from histreg.cli.reading import read_known_rows
         from histreg.tabular.table_check import check_table
 
-    read = read_to_fit(
+    known = read_known_rows(
         table,
         spelling,
+        target=target,
         drop=split_names(drop),
         labels=split_names(label),
-        target=target,
+        groups=groups,
+        time=time,
     )
-    X, y = split_target(read.frame, target)
-    check_columns(X, [name for name in (groups, time) if name])
-    check_finite(X)
-    read.print_notes()
+    known.table.print_notes()
+    X, y = known.X, known.y
     result = check_table(X, y, groups=groups, time=time)
     if output_format == "json":
-        n_missing = len(read.frame) - len(y)
+        n_missing = len(known.table.frame) - len(y)
         print_json({"target": target, "n_missing": n_missing, **check_as_json(result)})
     else:
         console = Console()
         console.print(
-            f"{len(read.frame):,} rows, {len(y):,} of them with a known target; "
+            f"{len(known.table.frame):,} rows, {len(y):,} of them with a known target; "
             f"{X.shape[1]} columns beside it",
             highlight=False,
         )

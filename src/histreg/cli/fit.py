@@ -17,12 +17,19 @@ from histreg.cli.options import (
     DayFirst,
     DecimalMark,
     Delimiter,
+    Drop,
+    Epochs,
+    Estimators,
     Groups,
+    Label,
     OutputFormat,
     Overwrite,
     Quiet,
     Strict,
     TablePath,
+    Target,
+    check_seed,
+    check_time_or_groups,
     split_names,
     takes_options,
 )
@@ -33,7 +40,6 @@ from histreg.errors import InputError
 
 EXAMPLE = "Example: histreg fit houses.csv --target price --drop id --out model/"
 MIN_BINS = 13  # twelve of them are padding
-MAX_SEED = 2**32 - 1  # of NumPy's generators
 
 
 @dataclass(frozen=True)
@@ -47,18 +53,10 @@ class FitOptions:
     """
 
     table: TablePath
-    target: Annotated[str, typer.Option("--target", "-t", help="Column to predict.")]
+    target: Target
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the model.")]
-    drop: Annotated[
-        list[str] | None, typer.Option(help="Columns to leave out, comma-separated.")
-    ] = None
-    label: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Numeric columns to treat as labels, such as a zip code, "
-            "comma-separated."
-        ),
-    ] = None
+    drop: Drop = None
+    label: Label = None
     y_range: Annotated[
         tuple[float, float] | None,
         typer.Option(
@@ -104,9 +102,7 @@ class FitOptions:
         Path | None,
         typer.Option(help="JSON file with settings of the networks, from `tune`."),
     ] = None
-    estimators: Annotated[
-        int, typer.Option(help="Number of networks in the ensemble.")
-    ] = 5
+    estimators: Estimators = 5
     bins: Annotated[int, typer.Option(help="Number of bins.")] = 100
     spacing: Annotated[
         str, typer.Option(help=f"Spacing of the bins: one of {', '.join(SPACINGS)}.")
@@ -115,7 +111,7 @@ class FitOptions:
         str,
         typer.Option(help=f"Distribution beyond the bins: one of {', '.join(TAILS)}."),
     ] = "clip"
-    epochs: Annotated[int, typer.Option(help="Maximum number of epochs.")] = 200
+    epochs: Epochs = 200
     loss: Annotated[
         str, typer.Option(help=f"Training loss: one of {', '.join(LOSSES)}.")
     ] = "histogram"
@@ -149,10 +145,7 @@ class FitOptions:
         check_count("--epochs", self.epochs, at_least=1)
         check_count("--estimators", self.estimators, at_least=1)
         check_count("--bins", self.bins, at_least=MIN_BINS)
-        if not 0 <= self.seed <= MAX_SEED:
-            raise InputError(
-                f"--seed must lie from 0 to {MAX_SEED}, got --seed={self.seed}"
-            )
+        check_seed(self.seed)
         calibration = 0 if self.censored else self.calibration
         if not (
             0 <= self.holdout < 1
@@ -175,11 +168,7 @@ class FitOptions:
                 "--save-holdout cannot be combined with --eval, which holds out no "
                 f"rows, got {self.save_holdout}"
             )
-        if self.time is not None and self.groups is not None:
-            raise InputError(
-                "--time and --groups cannot be combined, got --time "
-                f"{self.time} and --groups {self.groups}"
-            )
+        check_time_or_groups(self.time, self.groups)
         if self.target in self.dropped:
             raise InputError(f"--drop must not name the target, got {self.target!r}")
         Spelling.from_options(self.delimiter, self.decimal, self.day_first)

@@ -15,9 +15,11 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
+from histreg._checks import check_count
 from histreg.errors import InputError
 
 T = TypeVar("T")
+MAX_SEED = 2**32 - 1  # of NumPy's generators
 
 TablePath = Annotated[
     Path, typer.Argument(help="A .csv, .tsv (also .gz) or .parquet file.")
@@ -60,6 +62,25 @@ Groups = Annotated[
         "split; not used as a feature."
     ),
 ]
+Target = Annotated[str, typer.Option("--target", "-t", help="Column to predict.")]
+Drop = Annotated[
+    list[str] | None, typer.Option(help="Columns to leave out, comma-separated.")
+]
+Label = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Numeric columns to treat as labels, such as a zip code, comma-separated."
+    ),
+]
+Estimators = Annotated[int, typer.Option(help="Number of networks in the ensemble.")]
+Epochs = Annotated[int, typer.Option(help="Maximum number of epochs.")]
+RollingTime = Annotated[
+    str | None,
+    typer.Option(
+        help="Column to order rows by, so that each fold is tested on later rows than "
+        "it was trained on; not used as a feature."
+    ),
+]
 Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Replace existing output.")
 ]
@@ -93,6 +114,28 @@ def takes_options(
         return command_of_fields
 
     return decorate
+
+
+def check_time_or_groups(time: str | None, groups: str | None) -> None:
+    """Raise if rows are to be split both by time and by groups."""
+    if time is not None and groups is not None:
+        raise InputError(
+            f"--time and --groups cannot be combined, got --time {time} and --groups "
+            f"{groups}"
+        )
+
+
+def check_seed(seed: int) -> None:
+    """Raise unless NumPy's generators take a seed."""
+    if not 0 <= seed <= MAX_SEED:
+        raise InputError(f"--seed must lie from 0 to {MAX_SEED}, got --seed={seed}")
+
+
+def check_networks(folds: int, estimators: int, epochs: int) -> None:
+    """Raise unless the numbers of folds, networks and epochs can be used."""
+    check_count("--folds", folds, at_least=2)
+    check_count("--estimators", estimators, at_least=1)
+    check_count("--epochs", epochs, at_least=1)
 
 
 def split_names(given: list[str] | None) -> list[str]:

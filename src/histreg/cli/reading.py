@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.markup import escape
 
 from histreg.cli import tables
-from histreg.cli.columns import check_columns, check_finite, quoted_names
+from histreg.cli.columns import (
+    check_columns,
+    check_finite,
+    groups_in,
+    order_by,
+    quoted_names,
+    split_target,
+)
 from histreg.cli.interpretation import Interpretation, interpret
 from histreg.cli.spelling import Spelling
 from histreg.errors import InputError
@@ -79,6 +89,74 @@ def read_to_fit(
     check_columns(file.frame, [*drop, *labels, target])
     frame = file.frame.drop(columns=drop)
     return ReadTable(path, file, _interpret(path, frame, labels, file, given))
+
+
+@dataclass(frozen=True, eq=False)
+class KnownRows:
+    """The rows of a table whose target is known, and how they may be split.
+
+    Parameters
+    ----------
+    table : ReadTable
+        All rows.
+    X : DataFrame of n rows
+        All columns but the target.
+    y : ndarray of shape (n,)
+    special : list of str
+        Columns that are no features.
+    groups, order : ndarrays of shape (n,), optional
+        Numbers of groups, and places in the order of time.
+    """
+
+    table: ReadTable
+    X: pd.DataFrame
+    y: NDArray[np.float64]
+    special: list[str]
+    groups: NDArray[np.int64] | None
+    order: NDArray[np.int64] | None
+
+    @property
+    def features(self) -> pd.DataFrame:
+        """The columns to learn from."""
+        return self.X.drop(columns=self.special)
+
+    def at(self, rows: NDArray[np.int64]) -> KnownRows:
+        """Return some of the rows."""
+        return replace(
+            self,
+            X=self.X.iloc[rows],
+            y=self.y[rows],
+            groups=None if self.groups is None else self.groups[rows],
+            order=None if self.order is None else self.order[rows],
+        )
+
+
+def read_known_rows(
+    path: Path,
+    given: Spelling,
+    *,
+    target: str,
+    drop: list[str],
+    labels: list[str],
+    groups: str | None,
+    time: str | None,
+) -> KnownRows:
+    """Return the rows of a table with a known target, after checks of its columns."""
+    table = read_to_fit(path, given, drop=drop, labels=labels, target=target)
+    X, y = split_target(table.frame, target)
+    special = [name for name in (groups, time) if name is not None]
+    check_columns(X, special)
+    check_finite(X)
+    if X.shape[1] == len(special):
+        raise InputError(f"{path} must have a feature column beside {target!r}")
+    return KnownRows(
+        table,
+        X,
+        y,
+        special,
+        None if groups is None else groups_in(X, groups),
+        None if time is None else np.argsort(order_by(X, time)),
+    )
 
 
 def read_columns(

@@ -16,11 +16,20 @@ from histreg.cli.options import (
     DayFirst,
     DecimalMark,
     Delimiter,
+    Drop,
+    Epochs,
+    Estimators,
     Groups,
+    Label,
     OutputFormat,
     Overwrite,
     Quiet,
+    RollingTime,
     TablePath,
+    Target,
+    check_networks,
+    check_seed,
+    check_time_or_groups,
     split_names,
 )
 from histreg.cli.outputs import check_output
@@ -38,7 +47,7 @@ UNITS_IN_S = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}
 @exit_on_user_error
 def tune(
     table: TablePath,
-    target: Annotated[str, typer.Option("--target", "-t", help="Column to predict.")],
+    target: Target,
     time_budget: Annotated[
         str, typer.Option(help="Time for the search, such as 90s, 10m or 2h.")
     ] = "10m",
@@ -58,26 +67,13 @@ def tune(
     trials: Annotated[
         int | None, typer.Option(help="Stop after this many settings in all.")
     ] = None,
-    drop: Annotated[
-        list[str] | None, typer.Option(help="Columns to leave out, comma-separated.")
-    ] = None,
-    label: Annotated[
-        list[str] | None,
-        typer.Option(help="Numeric columns to treat as labels, comma-separated."),
-    ] = None,
+    drop: Drop = None,
+    label: Label = None,
     folds: Annotated[int, typer.Option(help="Number of folds.")] = 3,
     groups: Groups = None,
-    time: Annotated[
-        str | None,
-        typer.Option(
-            help="Column to order rows by, so that each fold is tested on later rows "
-            "than it was trained on; not used as a feature."
-        ),
-    ] = None,
-    estimators: Annotated[
-        int, typer.Option(help="Number of networks in an ensemble.")
-    ] = 5,
-    epochs: Annotated[int, typer.Option(help="Maximum number of epochs.")] = 200,
+    time: RollingTime = None,
+    estimators: Estimators = 5,
+    epochs: Epochs = 200,
     seed: Annotated[int, typer.Option(help="Random seed of folds and models.")] = 0,
     output_format: OutputFormat = "text",
     delimiter: Delimiter = None,
@@ -88,16 +84,11 @@ def tune(
 ) -> None:
     """Search settings of the networks, and say if they are better than the defaults."""
     check_choice("--format", output_format, FORMATS)
-    check_count("--folds", folds, at_least=2)
-    check_count("--estimators", estimators, at_least=1)
-    check_count("--epochs", epochs, at_least=1)
+    check_networks(folds, estimators, epochs)
+    check_seed(seed)
     if trials is not None:
         check_count("--trials", trials, at_least=1)
-    if groups is not None and time is not None:
-        raise InputError(
-            f"--time and --groups cannot be combined, got --time {time} and --groups "
-            f"{groups}"
-        )
+    check_time_or_groups(time, groups)
     budget_s = parse_duration("--time-budget", time_budget)
     check_table_input(table)
     if out is not None:
@@ -106,38 +97,35 @@ def tune(
     with requires_extra("tune"):
         import json
 
-        import numpy as np
         import optuna  # noqa: F401
         from rich.console import Console
 
         from histreg._files import atomic_write
-        from histreg.cli.columns import check_columns, groups_in, order_by, split_target
         from histreg.cli.json_output import print_json
         from histreg.cli.progress import search_progress
-        from histreg.cli.reading import read_to_fit
+        from histreg.cli.reading import read_known_rows
         from histreg.tabular.tuning import tune as search_settings
 
-    read = read_to_fit(
+    known = read_known_rows(
         table,
         spelling,
+        target=target,
         drop=split_names(drop),
         labels=split_names(label),
-        target=target,
+        groups=groups,
+        time=time,
     )
-    X, y = split_target(read.frame, target)
-    special = [name for name in (groups, time) if name]
-    check_columns(X, special)
     if not quiet:
-        read.print_notes()
+        known.table.print_notes()
     with search_progress(budget_s, quiet=quiet) as show:
         tuning = search_settings(
-            X.drop(columns=special),
-            y,
+            known.features,
+            known.y,
             time_budget_s=budget_s,
             storage=search,
             folds=folds,
-            groups=None if groups is None else groups_in(X, groups),
-            order=None if time is None else np.argsort(order_by(X, time)),
+            groups=known.groups,
+            order=known.order,
             n_trials=trials,
             fixed={"n_estimators": estimators, "max_iter": epochs},
             random_state=seed,
