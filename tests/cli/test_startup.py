@@ -19,7 +19,7 @@ else:
     code = 0
 print("LOADED", code, *sys.modules)
 """
-COMMANDS = ["fit", "predict", "inspect", "report", "explain"]
+COMMANDS = ["fit", "predict", "inspect", "report", "explain", "serve"]
 STUDY = ["list", "run", "status", "collect", "table", "claims", "figure", "report"]
 FIT = "fit t.csv --target y --out m"
 PREDICT = "predict m t.csv"
@@ -56,6 +56,7 @@ REFUSED = [
     f"{PREDICT} --out p.txt",
     "report m t.csv --out r.pdf",
     "explain m no.csv",
+    "serve m --port 0",
     "explain m t.csv --row 0",
     "explain m t.csv --format nope",
     "explain m t.csv --plot p.txt",

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from histreg.cli import explain, fit, inspect, predict, report
+from histreg.cli import explain, fit, inspect, predict, report, serve
 from histreg.cli.study.app import app as study_app
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app.command(epilog=predict.EXAMPLE)(predict.predict)
 app.command(epilog=inspect.EXAMPLE)(inspect.inspect)
 app.command(epilog=report.EXAMPLE)(report.report)
 app.command(epilog=explain.EXAMPLE)(explain.explain)
+app.command(epilog=serve.EXAMPLE)(serve.serve)
 app.add_typer(study_app, name="study")
 
 

@@ -71,6 +71,14 @@ class FitOptions:
             "only a lower bound. Not used as a feature."
         ),
     ] = None
+    upper: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of upper bounds, for targets that are only known to lie in an "
+            "interval: the target column has the lower bounds. Empty cells are no "
+            "bound; where both are equal, the target is known."
+        ),
+    ] = None
     holdout: Annotated[
         float, typer.Option(help="Fraction of rows held out for testing; may be 0.")
     ] = 0.2
@@ -78,9 +86,16 @@ class FitOptions:
         float,
         typer.Option(
             help="Fraction of rows used to calibrate the intervals; ignored with "
-            "--censored."
+            "--censored and --upper."
         ),
     ] = 0.1
+    calibrate_by: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of groups: calibrate the intervals of each by itself, so that "
+            "their coverage holds in every group."
+        ),
+    ] = None
     time: Annotated[
         str | None,
         typer.Option(
@@ -133,7 +148,9 @@ class FitOptions:
             raise InputError(
                 f"--seed must lie from 0 to {MAX_SEED}, got --seed={self.seed}"
             )
-        calibration = 0 if self.censored else self.calibration
+        calibration = 0 if self.censored or self.upper else self.calibration
+        if self.censored and self.upper:
+            raise InputError("--censored and --upper cannot be combined; use --upper")
         if not (
             0 <= self.holdout < 1
             and 0 <= calibration < 1
@@ -150,8 +167,15 @@ class FitOptions:
                     "--range must have LOW below HIGH, both finite, "
                     f"got --range {low:g} {high:g}"
                 )
+        if self.calibrate_by in (self.target, *self.dropped, *self.special_columns):
+            raise InputError(
+                "--calibrate-by must name a column that is used as a feature, got "
+                f"{self.calibrate_by!r}"
+            )
         if self.target in self.dropped:
             raise InputError(f"--drop must not name the target, got {self.target!r}")
+        if self.calibrate_by is not None and not calibration:
+            raise InputError("--calibrate-by needs rows to calibrate on, got none")
         Spelling.from_options(self.delimiter, self.decimal, self.day_first)
 
     @property
@@ -167,7 +191,8 @@ class FitOptions:
     @property
     def special_columns(self) -> list[str]:
         """Columns that are used, but not as features."""
-        return [name for name in (self.weight, self.censored, self.time) if name]
+        names = (self.weight, self.censored, self.upper, self.time)
+        return [name for name in names if name]
 
     @property
     def spelling(self) -> Spelling:

@@ -18,6 +18,8 @@ from histreg.cli.columns import (
     check_columns,
     check_finite,
     flags_in,
+    has_target,
+    numbers_in,
     order_by,
     split_target,
     weights_in,
@@ -56,6 +58,8 @@ class TrainingTable:
         Where y is only a lower bound.
     order : ndarray of shape (n,), optional
         Row numbers in the order of time.
+    upper : ndarray of shape (n,), optional
+        Upper bounds; y are lower bounds then, and both are NaN where there is none.
     """
 
     table: ReadTable
@@ -64,6 +68,12 @@ class TrainingTable:
     weights: NDArray[np.float64] | None
     is_censored: NDArray[np.bool_] | None
     order: NDArray[np.int64] | None
+    upper: NDArray[np.float64] | None = None
+
+    @property
+    def all_known(self) -> bool:
+        """Whether no target is censored."""
+        return self.is_censored is None and self.upper is None
 
 
 def read(options: FitOptions) -> TrainingTable:
@@ -76,8 +86,10 @@ def read(options: FitOptions) -> TrainingTable:
         labels=options.labels,
         target=options.target,
     )
-    frame, y = split_target(table.frame, options.target)
+    frame, y = split_target(table.frame, options.target, options.upper)
     check_columns(frame, special)
+    if options.calibrate_by is not None:
+        check_columns(frame, [options.calibrate_by])
     weight, censored, time = options.weight, options.censored, options.time
     data = TrainingTable(
         table,
@@ -86,6 +98,7 @@ def read(options: FitOptions) -> TrainingTable:
         weights=None if weight is None else weights_in(frame, weight),
         is_censored=None if censored is None else flags_in(frame, censored),
         order=None if time is None else order_by(frame, time),
+        upper=None if options.upper is None else numbers_in(frame, options.upper),
     )
     if not options.quiet:
         table.print_notes()
@@ -104,7 +117,7 @@ def split(data: TrainingTable, options: FitOptions) -> Parts:
         len(data.X),
         test=options.holdout,
         # Uncensored rows alone would calibrate on small targets alone.
-        calibration=options.calibration if data.is_censored is None else 0,
+        calibration=options.calibration if data.all_known else 0,
         order=data.order,
         seed=options.seed,
     )
@@ -123,7 +136,9 @@ def fit(data: TrainingTable, parts: Parts, options: FitOptions) -> HistogramRegr
     loss = options.loss
     model = _train(f"Fitting ({loss})", loss, data, data.is_censored, parts, options)
     if len(parts.calibrate) >= MIN_CALIBRATION_ROWS and loss not in ON_NUMBERS:
-        model.calibrate(data.X.iloc[parts.calibrate], data.y[parts.calibrate])
+        rows = parts.calibrate
+        groups = options.calibrate_by
+        model.calibrate(data.X.iloc[rows], data.y[rows], groups=groups)
     return model
 
 
@@ -132,9 +147,10 @@ def score(
 ) -> dict[str, AnyScores]:
     """Return the test scores of the model, and of those it is compared with, by name.
 
-    Those it is compared with are fitted here. Without test rows there are no scores.
+    Those it is compared with are fitted here. Without test rows, or with targets that
+    are intervals, there are no scores.
     """
-    if not len(parts.test):
+    if not len(parts.test) or data.upper is not None:
         return {}
     if data.is_censored is not None:
         return _censored_scores(model, data, data.is_censored, parts, options)
@@ -163,21 +179,25 @@ def save(
 ) -> None:
     """Write the model with notes on its origin, and the held-out rows if asked for."""
     table, y = data.table, data.y
+    known_y = y[parts.learn]
+    if data.upper is not None:
+        known_y = np.where(np.isfinite(known_y), known_y, data.upper[parts.learn])
     model.notes_ = {
         "target": options.target,
-        "censored": options.censored,
+        "censored": options.censored or options.upper,
         "source": options.table.name,
         "spelling": asdict(table.spelling),
         "n_rows": len(y),
         "n_learnt": len(parts.learn),
         "n_calibrated": len(parts.calibrate),
         "n_tested": len(parts.test),
-        "y_percentiles": np.percentile(y[parts.learn], range(101)).tolist(),
+        "y_percentiles": np.percentile(known_y, range(101)).tolist(),
         "scores": scores_to_notes(scores),
     }
     model.save(options.out)
     if options.save_holdout is not None:
-        known = table.as_written[table.frame[options.target].notna()]
+        has_y = has_target(table.frame, options.target, options.upper)
+        known = table.as_written[has_y]
         tables.write(known.iloc[parts.test], options.save_holdout, table.spelling)
 
 
@@ -224,6 +244,7 @@ def _train(
             data.y[rows],
             None if data.weights is None else data.weights[rows],
             None if is_censored is None else is_censored[rows],
+            None if data.upper is None else data.upper[rows],
         )
     model.callback = None
     return model
