@@ -74,6 +74,7 @@ LOSSES = {
     "crps": lambda out, y: losses.crps(out, y, LOSS_BINS),
     "mdn": lambda out, y: losses.mdn(_mdn_parameters(out), y),
     "survival_loss": lambda out, y: losses.survival_loss(out, y, LOSS_BINS),
+    "interval_loss": lambda out, y: losses.interval_loss(out, y, y + 0.7, LOSS_BINS),
 }
 
 # Keyword arguments of HistogramLoss that give every kind of target.

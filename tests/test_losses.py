@@ -17,7 +17,15 @@ from torch.autograd import gradcheck, gradgradcheck
 from torch.distributions import Categorical, MixtureSameFamily, Normal
 from torch.func import grad, vmap
 
-from histreg import Bins, Histogram, HistogramLoss, _windows, losses, targets
+from histreg import (
+    Bins,
+    Histogram,
+    HistogramLoss,
+    InputError,
+    _windows,
+    losses,
+    targets,
+)
 from tests.references import kaplan_meier
 from tests.registries import BINS, HISTOGRAM_LOSSES, LOSS_BINS, LOSSES, case
 
@@ -220,6 +228,59 @@ def test_the_loss_of_a_bound_is_that_of_the_distribution(bins, generator):
     y = torch.linspace(bins.low, last, 60, dtype=torch.float64)
     tail = Histogram(bins, logits=logits).prob(y, math.inf)
     torch.testing.assert_close(losses.survival_loss(logits, y, bins), -tail.log())
+
+
+@pytest.mark.parametrize("name", [name for name in BINS if BINS[name].n_bins > 2])
+def test_the_loss_of_an_interval_is_that_of_the_distribution(name, generator):
+    bins = BINS[name]  # end bins stand for all that is beyond
+    logits = 3 * torch.randn(60, bins.n_bins, generator=generator, dtype=torch.float64)
+    first, last = bins.borders[1].item(), bins.borders[-2].item()
+    ends = first + (last - first) * torch.rand(
+        2, 60, generator=generator, dtype=torch.float64
+    )
+    lower, upper = ends.sort(dim=0).values
+    lower[:10], upper[10:20] = -math.inf, math.inf
+    prob = Histogram(bins, logits=logits).prob(lower, upper)
+    found = losses.interval_loss(logits, lower, upper, bins)
+    torch.testing.assert_close(found, -prob.log())
+
+
+def test_intervals_beyond_the_bins_and_very_narrow_ones_have_a_finite_loss(dtype):
+    logits = torch.zeros(5, 12, dtype=dtype, requires_grad=True)
+    lower = torch.tensor([-math.inf, -1e30, 1e30, 0.5, -math.inf], dtype=torch.float64)
+    upper = torch.tensor([-1e30, -1e29, math.inf, 0.5, math.inf], dtype=torch.float64)
+    upper[3] = torch.nextafter(lower[3], upper[2])
+    loss = losses.interval_loss(logits, lower, upper, LOSS_BINS)
+    # One bin of twelve, and the whole line.
+    assert loss[[0, 1, 2]].tolist() == pytest.approx([math.log(12)] * 3)
+    assert loss[3].isfinite() and loss[4] == 0
+    (gradient,) = torch.autograd.grad(loss.sum(), logits)
+    assert gradient.isfinite().all()
+
+
+def test_intervals_must_not_be_empty():
+    one = torch.ones(())
+    with pytest.raises(InputError, match="lower must be below upper"):
+        losses.interval_loss(torch.zeros(12), one, one, LOSS_BINS)
+    loss = HistogramLoss(LOSS_BINS)
+    with pytest.raises(InputError, match="upper must not be less than y"):
+        loss(torch.zeros(12), one, upper=one - 1)
+    with pytest.raises(InputError, match="give censored or upper, got both"):
+        loss(torch.zeros(12), one, upper=one, censored=one > 2)
+
+
+def test_the_module_takes_upper_ends(generator):
+    logits, y = case(generator, 6)
+    upper = y.clone()
+    upper[1], upper[2], upper[3] = math.inf, math.nan, y[3] + 0.5
+    y[4], upper[4] = -math.inf, 0.25
+    loss = HistogramLoss(LOSS_BINS, reduction="none")
+    found = loss(logits, y, upper=upper)
+    known = [0, 2, 5]
+    assert torch.equal(found[known], loss(logits[known], y[known]))
+    rest = [1, 3, 4]
+    expected = losses.interval_loss(logits[rest], y[rest], upper[rest], LOSS_BINS)
+    assert torch.equal(found[rest], expected)
 
 
 def test_a_bound_that_is_far_from_all_mass_has_a_finite_loss(dtype):

@@ -46,6 +46,7 @@ __all__ = [
     "brier",
     "crps",
     "histogram_loss",
+    "interval_loss",
     "l1",
     "l2",
     "mdn",
@@ -115,13 +116,53 @@ def survival_loss(logits: Tensor, y: Tensor, bins: Bins) -> Tensor:
     >>> survival_loss(logits, torch.tensor(1.5), Bins([0.0, 1.0, 2.0, 3.0])).exp()
     tensor(1.6000)
     """
-    _check_logits_and_y(logits, y, bins)
+    endless = torch.full(
+        y.shape, torch.inf, dtype=float64_on(y.device), device=y.device
+    )
+    return interval_loss(logits, y, endless, bins)
+
+
+def interval_loss(logits: Tensor, lower: Tensor, upper: Tensor, bins: Bins) -> Tensor:
+    r"""Return minus the log-probability that each target lies in an interval.
+
+    .. math:: -\log P(l < Y \le u) = -\log \sum_i a_i h_i
+
+    with h the softmax of the logits and :math:`a_i` the share of bin i within the
+    interval. It is the loss of a target that is censored: on the right if u is
+    infinite, on the left if l is, and otherwise in an interval.
+
+    Parameters
+    ----------
+    logits : Tensor of shape (..., k)
+        Half precision is evaluated in float32.
+    lower, upper : Tensors of shape (...)
+        The ends, of which lower may be -inf and upper inf; lower below upper. An
+        interval that begins within the last bin or above it begins at the lower border
+        of that bin, and one that ends in the first bin or below it ends at its upper
+        border, so that the loss is finite. An interval of all bins has the loss 0.
+    bins : Bins
+
+    Returns
+    -------
+    Tensor of shape (...)
+
+    Examples
+    --------
+    >>> logits = torch.tensor([0.25, 0.25, 0.5]).log()
+    >>> bins = Bins([0.0, 1.0, 2.0, 3.0])
+    >>> interval_loss(logits, torch.tensor(0.5), torch.tensor(2.0), bins).exp()
+    tensor(2.6667)
+    """
+    _check_logits_and_y(logits, lower, bins)
+    check_shape("upper", upper, lower.shape, because="like lower")
+    if is_free_to_read(lower) and not bool((lower < upper).all()):
+        raise InputError("lower must be below upper, got an interval where it is not")
     logits = at_least_float32(logits)
-    share = _share_above(y, bins)  # (..., k)
+    share = _share_within(lower, upper, bins)  # (..., k)
     # A share of 0 is masked, so that neither its logarithm nor its gradient is taken.
     log_share = share.where(share != 0, 1).log().masked_fill(share == 0, -torch.inf)
-    above = logits + log_share.to(logits.dtype)
-    return logits.logsumexp(dim=-1) - above.logsumexp(dim=-1)
+    inside = logits + log_share.to(logits.dtype)
+    return logits.logsumexp(dim=-1) - inside.logsumexp(dim=-1)
 
 
 def l2(prediction: Tensor, y: Tensor) -> Tensor:
@@ -451,6 +492,7 @@ class HistogramLoss(nn.Module):
         y: Tensor,
         weight: Tensor | None = None,
         censored: Tensor | None = None,
+        upper: Tensor | None = None,
     ) -> Tensor:
         """Return the loss.
 
@@ -465,6 +507,10 @@ class HistogramLoss(nn.Module):
         censored : bool Tensor of the shape of y, optional
             Where True, the target is known only to be greater than y, and its loss is
             minus the log-probability of that, see `survival_loss`.
+        upper : Tensor of the shape of y, optional
+            Where it is greater than y, the target is known only to lie in (y, upper],
+            and its loss is that of `interval_loss`; y may be -inf and upper inf. Where
+            it equals y, or is NaN, the target is y. Not together with ``censored``.
 
         Returns
         -------
@@ -484,8 +530,14 @@ class HistogramLoss(nn.Module):
         if censored is not None:
             check_shape("censored", censored, y.shape, because="like y")
             check_bool("censored", censored)
+        if upper is not None:
+            check_shape("upper", upper, y.shape, because="like y")
+            if censored is not None:
+                raise InputError("give censored or upper, got both")
+        elif censored is not None:
+            upper = torch.where(censored, torch.inf, y)
         if isinstance(self.bins, Bins):
-            losses = self._losses(0, logits, y, censored)
+            losses = self._losses(0, logits, y, upper)
         else:
             if logits.dim() < 2 or logits.shape[-2] != len(self.bins):
                 raise InputError(
@@ -494,8 +546,8 @@ class HistogramLoss(nn.Module):
                 )
             parts = []
             for i in range(len(self.bins)):
-                flags = None if censored is None else censored[..., i]
-                parts.append(self._losses(i, logits[..., i, :], y[..., i], flags))
+                end = None if upper is None else upper[..., i]
+                parts.append(self._losses(i, logits[..., i, :], y[..., i], end))
             losses = torch.stack(parts, dim=-1)
         if weight is not None:
             losses = losses * weight.to(losses.dtype)
@@ -518,15 +570,28 @@ class HistogramLoss(nn.Module):
             self._prepare()
 
     def _losses(
-        self, i: int, logits: Tensor, y: Tensor, censored: Tensor | None
+        self, i: int, logits: Tensor, y: Tensor, upper: Tensor | None
     ) -> Tensor:
         """Return the loss per sample for the i-th target."""
         bins = self._bins_tuple[i]
-        self._look_at(y, bins)
-        losses = self._target_losses[i](logits, y)
-        if censored is None:
-            return losses
-        return torch.where(censored, survival_loss(logits, y, bins), losses)
+        if upper is None:
+            self._look_at(y, bins)
+            return self._target_losses[i](logits, y)
+        y = y if y.is_floating_point() else y.double()
+        is_known = upper.isnan() | (upper == y)
+        if is_free_to_read(y) and bool((upper < y).any()):
+            raise InputError("upper must not be less than y, got one that is")
+        # The other rows get values that are finite, and do not count.
+        middle = y.new_full((), bins.low + (bins.high - bins.low) / 2)
+        known = torch.where(y == -torch.inf, middle, y)
+        self._look_at(known, bins)
+        bound = interval_loss(
+            logits,
+            y.masked_fill(is_known, -torch.inf),
+            upper.masked_fill(is_known, torch.inf),
+            bins,
+        )
+        return torch.where(is_known, self._target_losses[i](logits, known), bound)
 
     def _look_at(self, y: Tensor, bins: Bins) -> None:
         """Refuse y that is not finite and count y that will be clipped."""
@@ -641,24 +706,44 @@ def _check_logits_and_y(logits: Tensor, y: Tensor, bins: Bins) -> None:
     )
 
 
-def _share_above(y: Tensor, bins: Bins) -> Tensor:
-    """Return the share of each bin above y: (...) -> (..., k).
+def _share_within(lower: Tensor, upper: Tensor, bins: Bins) -> Tensor:
+    """Return the share of each bin in (lower, upper]: (...), (...) -> (..., k).
 
-    In float64, for the density of `Histogram`. The last bin counts whole, or by its
-    tail if it has one.
+    In float64, for the density of `Histogram`. End bins count by their tail if they
+    have one; without one they stand for all that is beyond.
     """
-    borders = bins.borders.to(y.device, float64_on(y.device))
-    y = y.to(borders.dtype).unsqueeze(-1)
-    share = ((borders[1:] - y) / borders.diff()).clamp(0, 1)  # (..., k)
-    first, last = share[..., :1], torch.ones_like(share[..., -1:])
+    borders = bins.borders.to(lower.device, float64_on(lower.device))
+    lower = lower.to(borders.dtype).unsqueeze(-1)
+    upper = upper.to(borders.dtype).unsqueeze(-1)
+    if bins.upper_tail is None:
+        lower = lower.clamp(max=borders[-2])
+    if bins.lower_tail is None:
+        upper = upper.clamp(min=borders[1])
+    above_lower = ((borders[1:] - lower) / borders.diff()).clamp(0, 1)  # (..., k)
+    above_upper = ((borders[1:] - upper) / borders.diff()).clamp(0, 1)
+    share = above_lower - above_upper
+    smallest = torch.finfo(borders.dtype).tiny  # for a loss that stays finite
     if bins.lower_tail is not None:
-        beyond = (borders[1] - y).clamp(min=0)
-        first = 1 - bins.lower_tail.log_survival(beyond).exp()
+        below = [
+            bins.lower_tail.log_survival((borders[1] - y).clamp(min=0)).exp()
+            for y in (lower, upper)
+        ]
+        share = torch.cat([below[1] - below[0], share[..., 1:]], dim=-1)
     if bins.upper_tail is not None:
-        beyond = (y - borders[-2]).clamp(min=0)
-        smallest = torch.finfo(borders.dtype).tiny  # for a loss that stays finite
-        last = bins.upper_tail.log_survival(beyond).exp().clamp(min=smallest)
-    return torch.cat([first, share[..., 1:-1], last], dim=-1)
+        above = [
+            bins.upper_tail.log_survival((y - borders[-2]).clamp(min=0)).exp()
+            for y in (lower, upper)
+        ]
+        above[1] = above[1].masked_fill(upper == torch.inf, 0.0)
+        last = (above[0] - above[1]).clamp(min=0)
+        is_beyond = lower >= borders[-2]
+        last = torch.where(is_beyond, last.clamp(min=smallest), last)
+        share = torch.cat([share[..., :-1], last], dim=-1)
+    # An interval narrower than rounding has no share of any bin: its bin gets a little.
+    place = torch.searchsorted(borders[1:-1].contiguous(), upper.contiguous())
+    own = torch.zeros_like(share).scatter(-1, place, smallest)
+    nothing = share.sum(dim=-1, keepdim=True) <= 0
+    return torch.where(nothing, own, share)
 
 
 def _mean_error(logits: Tensor, y: Tensor, bins: Bins) -> Tensor:

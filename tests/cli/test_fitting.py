@@ -82,3 +82,48 @@ def test_a_model_is_saved_with_notes_on_its_origin(options):
     assert notes["n_rows"] == 59 and notes["scores"] == {}
     assert notes["y_percentiles"][100] == np.max(data.y[parts.learn])
     assert len(Path("rows.csv").read_text().splitlines()) == 1 + len(parts.test)
+
+
+def test_intervals_are_calibrated_by_the_groups_of_a_column(options):
+    chosen = options(calibration=0.3, calibrate_by="kind")
+    data = fitting.read(chosen)
+    parts = fitting.split(data, chosen)
+    model = fitting.fit(data, parts, chosen)
+    groups = model.model_.calibration.groups
+    assert groups.column == "kind" and groups.levels == ["flat", "house"]
+    assert len(groups.codes) == len(parts.calibrate)
+
+
+@pytest.mark.parametrize(
+    "changes, sentence",
+    [
+        ({"calibrate_by": "price"}, "--calibrate-by must name a column that is used"),
+        ({"calibrate_by": "id"}, "--calibrate-by must name a column that is used"),
+        ({"calibrate_by": "kind", "calibration": 0.0}, "needs rows to calibrate on"),
+        ({"calibrate_by": "nope"}, "the table must have the column 'nope'"),
+    ],
+)
+def test_wrong_groups_are_refused(options, changes, sentence):
+    with pytest.raises(InputError, match=sentence):
+        fitting.read(options(**changes))
+
+
+def test_targets_may_be_intervals(options):
+    table = houses(60)
+    table["most"] = table["price"] + 9000
+    table.loc[5:9, "most"] = np.nan
+    table.loc[10:14, "price"] = np.nan  # at most
+    table.loc[20:29, "most"] = table.loc[20:29, "price"]  # known
+    table.to_csv("bounds.csv", index=False)
+    chosen = options(table=Path("bounds.csv"), upper="most", save_holdout=Path("h.csv"))
+    data = fitting.read(chosen)
+    assert list(data.X.columns) == ["size", "kind", "sold", "zone"]
+    assert len(data.y) == 59 and np.isnan(data.y).sum() == 5  # row 4 has no bound
+    parts = fitting.split(data, chosen)
+    assert not len(parts.calibrate)
+    model = fitting.fit(data, parts, chosen)
+    assert fitting.score(model, data, parts, chosen) == {}
+    fitting.save(model, {}, data, parts, chosen)
+    assert HistogramRegressor.load("m").notes_["censored"] == "most"
+    with pytest.raises(InputError, match="--censored and --upper cannot be combined"):
+        options(upper="most", censored="most")

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from histreg import HistogramRegressor
+from histreg.tabular import AdaptiveInterval
 from tests.cli.running import assert_refused, histreg, houses, invoke
 
 
@@ -49,6 +50,10 @@ from tests.cli.running import assert_refused, histreg, houses, invoke
             "--above must be comma-separated numbers, got nan",
         ),
         (
+            ["predict", "model", "houses.csv", "--adaptive"],
+            "--adaptive needs --interval, and the method central",
+        ),
+        (
             ["predict", "model", "houses.csv", "--out", "no/p.csv"],
             "there is no folder no",
         ),
@@ -88,6 +93,28 @@ def test_predict_keeps_rows_and_columns_and_adds_what_was_asked(place):
     # The same on standard output.
     shown = histreg("predict", "model", "new.csv", *asked, cwd=place).stdout
     assert shown == (place / "p.csv").read_text()
+
+
+def test_quantiles_and_probabilities_can_be_calibrated(place):
+    asked = ["--quantiles", "0.2", "--above", "1e5", "--calibrated", "--out", "c.csv"]
+    histreg("predict", "model", "test.csv", *asked, cwd=place)
+    found = pd.read_csv(place / "c.csv")
+    model = HistogramRegressor.load(place / "model")
+    one = model.predict_calibrated(found[["size", "kind", "zone"]])
+    np.testing.assert_allclose(found["price_q0.2"], one.quantiles([0.2])[0])
+    np.testing.assert_allclose(found["price_above_100000"], one.prob_above(1e5))
+
+
+def test_intervals_can_adapt_to_the_rows_before(place):
+    asked = ["--interval", "0.8", "--adaptive", "--out", "a.csv"]
+    histreg("predict", "model", "test.csv", *asked, cwd=place)
+    found = pd.read_csv(place / "a.csv")
+    model = HistogramRegressor.load(place / "model")
+    lower, upper = AdaptiveInterval(model, 0.8).run(
+        found[["size", "kind", "zone"]], found.price
+    )
+    np.testing.assert_allclose(found["price_lower_80"], lower)
+    np.testing.assert_allclose(found["price_upper_80"], upper)
 
 
 def test_columns_are_named_by_exactly_what_was_asked_for(place):

@@ -28,6 +28,7 @@ COMMANDS = [
     "inspect",
     "explain",
     "report",
+    "serve",
 ]
 STUDY = ["list", "run", "status", "collect", "table", "claims", "figure", "report"]
 FIT = "fit t.csv --target y --out m"
@@ -74,6 +75,7 @@ REFUSED = [
     f"{PREDICT} --out p.txt",
     "report m t.csv --out r.pdf",
     "explain m no.csv",
+    "serve m --port 0",
     "explain m t.csv --row 0",
     "explain m t.csv --format nope",
     "explain m t.csv --plot p.txt",

@@ -14,6 +14,7 @@ def test_the_names_are_those_of_their_modules():
     assert tabular.HistogramRegressor is HistogramRegressor
     assert tabular.Predictions is Predictions and tabular.Epoch is Epoch
     assert set(tabular.__all__) <= set(dir(tabular))
+    assert all(getattr(tabular, name).__name__ == name for name in tabular.__all__)
     with pytest.raises(AttributeError, match="has no attribute 'nope'"):
         tabular.nope  # noqa: B018
 

@@ -78,6 +78,26 @@ def test_a_bin_without_mass_may_be_calibrated_on(folder):
     assert np.isfinite(predictions(HistogramRegressor.load(folder))).all()
 
 
+@pytest.mark.parametrize(
+    "groups, codes, sentence",
+    [
+        ({"levels": ["a"], "column": "no"}, 0, "must be one of 'feature_names'"),
+        ({"levels": ["a", "a"], "column": None}, 0, "a list of levels"),
+        ({"levels": ["a"]}, 0, "a list of levels, and a column or null"),
+        ({"levels": ["a"], "column": None}, 1, "must hold numbers below 1"),
+        ({"levels": ["a"], "column": None}, -1, "must be non-negative"),
+    ],
+)
+def test_damaged_groups_are_refused(folder, groups, codes, sentence):
+    described, tensors = damage.read(folder)
+    n = len(tensors["calibration.y"])
+    tensors["calibration.groups"] = torch.full((n,), codes)
+    described["calibration_groups"] = groups
+    damage.write(folder, described, tensors)
+    with pytest.raises(InputError, match=sentence):
+        HistogramRegressor.load(folder)
+
+
 ATOMS = [None, True, False, 0, 1, -1, 2, 7, 2**40, 0.5, 1e300, "", "label", "x", [], {}]
 
 

@@ -1,5 +1,7 @@
 """Objectives: outputs, loss and reading agree."""
 
+import math
+
 import pytest
 import torch
 from scipy.stats import norm
@@ -85,15 +87,20 @@ def test_censored_targets_have_the_loss_of_a_bound(generator):
     y = data(generator)
     goal = objective("histogram", y)
     outputs = torch.randn(2, 6, 2, 40, generator=generator)
-    censored = torch.rand(6, 2, generator=generator) < 0.5
+    other_end = torch.tensor([math.inf, math.nan, -math.inf]).repeat(4).view(6, 2)
+    other_end[1, 1] = y[1, 1] + 3.0
     each = []
     for i, bins in enumerate(BINS):
         known = objective_of(
             "histogram", [bins], *center_and_scale(y[:, [i]]), goal.target
         ).loss(outputs[:, :, [i]], y[:, [i]])
-        bound = losses.survival_loss(outputs[:, :, i], y[:, i].expand(2, 6), bins)
-        each.append(torch.where(censored[:, i], bound, known))
-    torch.testing.assert_close(goal.loss(outputs, y, censored), sum(each) / 2)
+        d = Histogram(bins, logits=outputs[:, :, i].double())
+        end = other_end[:, i]
+        below = torch.where(end == -math.inf, -math.inf, y[:, i])
+        above = torch.where(end == -math.inf, y[:, i], end.nan_to_num(0, math.inf))
+        prob = d.prob(torch.minimum(below, above), torch.maximum(below, above))
+        each.append(torch.where(end.isnan(), known, -prob.log().float()))
+    torch.testing.assert_close(goal.loss(outputs, y, other_end), sum(each) / 2)
 
 
 @pytest.mark.parametrize("name", [name for name in LOSSES if name not in ON_BOUNDS])
@@ -101,18 +108,19 @@ def test_other_losses_do_not_know_what_to_do_with_a_bound(name, generator):
     y = data(generator)
     goal = objective(name, y)
     with pytest.raises(ValueError, match='censored targets need loss="histogram"'):
-        goal.loss(torch.zeros(1, 6, 2, goal.n_outputs), y, y > 0)
+        goal.loss(torch.zeros(1, 6, 2, goal.n_outputs), y, y + 1)
 
 
-def test_the_error_of_a_censored_target_is_what_the_mean_falls_short_of_it():
+def test_the_error_of_a_censored_target_is_how_far_the_mean_lies_outside():
     goal = objective_of(
         "l2", BINS[:1], torch.zeros(1), torch.ones(1, dtype=torch.float64), None
     )
-    outputs = torch.tensor([[2.0, 2.0, 2.0]]).view(1, 3, 1, 1)  # means of 2
-    y = torch.tensor([[5.0], [5.0], [1.0]], dtype=torch.float64)
-    censored = torch.tensor([[False], [True], [True]])
-    assert goal.error(outputs, y).tolist() == [[3.0, 3.0, 1.0]]
-    assert goal.error(outputs, y, censored).tolist() == [[3.0, 3.0, 0.0]]
+    outputs = torch.full((1, 5, 1, 1), 2.0)  # means of 2
+    y = torch.tensor([[5.0], [5.0], [1.0], [0.5], [-3.0]], dtype=torch.float64)
+    ends = torch.tensor([[math.nan], [math.inf], [math.inf], [-math.inf], [1.5]])
+    assert goal.error(outputs, y).tolist() == [[3.0, 3.0, 1.0, 1.5, 5.0]]
+    found = goal.error(outputs, y, ends.double()).tolist()
+    assert found == [[3.0, 3.0, 0.0, 1.5, 0.5]]
 
 
 @pytest.mark.parametrize("name", ["l2", "softmax_mean_l2", "softmax_mean_l1", "crps"])

@@ -7,7 +7,7 @@ import onnxruntime
 import pandas as pd
 import pytest
 
-from histreg import HistogramRegressor
+from histreg import HistogramRegressor, InputError
 
 SMALL = {"hidden_layer_sizes": (16,), "max_iter": 5, "random_state": 0}
 LEVELS = [0.05, 0.5, 0.95]
@@ -109,3 +109,48 @@ def test_times_go_in_as_seconds(tmp_path):
     found, facts = run(tmp_path / "m.onnx", numbers=np.stack([seconds, X["x"]], axis=1))
     assert facts["kinds"] == ["time", "number"]
     np.testing.assert_allclose(found["mean"][:, 0], model.predict(X), atol=1e-3)
+
+
+def test_calibrated_intervals_and_quantiles_agree(tmp_path):
+    X, y = table(160)
+    y = np.stack([y, 5 * X[:, 0] ** 2], axis=1)
+    model = HistogramRegressor(**SMALL, n_estimators=1, blend_with=())
+    model.fit(X[:80], y[:80])
+    model.to_onnx(tmp_path / "plain.onnx", LEVELS, coverage=0.8)
+    found, facts = run(tmp_path / "plain.onnx", numbers=X)
+    allowed = 1e-5 * max(bins.high - bins.low for bins in model.bins_)
+    for end, expected in zip(
+        ("lower", "upper"), model.predict_interval(X, 0.8), strict=True
+    ):
+        np.testing.assert_allclose(found[end], expected, rtol=0, atol=allowed)
+    assert facts["coverage"] == 0.8 and facts["calibrated"] is False
+
+    model.calibrate(X[80:], y[80:])
+    model.to_onnx(tmp_path / "m.onnx", LEVELS, coverage=0.8, calibrated=True)
+    found, _ = run(tmp_path / "m.onnx", numbers=X)
+    for end, expected in zip(
+        ("lower", "upper"), model.predict_interval(X, 0.8), strict=True
+    ):
+        np.testing.assert_allclose(found[end], expected, rtol=0, atol=allowed)
+    for i, one in enumerate(model.predict_calibrated(X)):
+        np.testing.assert_allclose(
+            found["quantiles"][:, i], one.quantiles(LEVELS).T, rtol=0, atol=allowed
+        )
+
+
+def test_what_a_file_cannot_promise_is_refused(tmp_path):
+    X, y = table()
+    model = HistogramRegressor(**SMALL, n_estimators=1, blend_with=()).fit(X, y)
+    path = tmp_path / "m.onnx"
+    with pytest.raises(InputError, match="need a calibrated model"):
+        model.to_onnx(path, calibrated=True)
+    model.calibrate(X[:5], y[:5])
+    with pytest.raises(InputError, match="too few calibration rows"):
+        model.to_onnx(path, coverage=0.9)
+    model.calibrate(X, y, groups=np.arange(80) % 2)
+    with pytest.raises(InputError, match="cannot write a calibration by groups"):
+        model.to_onnx(path, coverage=0.9)
+    number = HistogramRegressor(**SMALL, n_estimators=1, loss="l2").fit(X, y)
+    with pytest.raises(InputError, match="a loss that predicts a distribution"):
+        number.to_onnx(path, coverage=0.9)
+    assert not path.exists()

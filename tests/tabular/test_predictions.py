@@ -63,6 +63,12 @@ def test_every_reading_is_that_of_its_method(fitted):
                 found.interval(coverage, method),
                 fitted.predict_interval(X, coverage, method),
             )
+    several = fitted.predict_interval(X, [0.5, 0.9])
+    for end, ends in enumerate(several):
+        assert ends.shape == (*found.mean.shape, 2)
+        for j, coverage in enumerate((0.5, 0.9)):
+            one = fitted.predict_interval(X, coverage)[end]
+            np.testing.assert_array_equal(ends[..., j], one)
     for threshold in (1.0, [1.0] * fitted.n_outputs_):
         np.testing.assert_array_equal(
             found.prob_above(threshold), fitted.predict_proba_above(X, threshold)

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from histreg.tabular.columns import Table
-from histreg.tabular.training_rows import batch_of, rows_of
+from histreg.tabular.training_rows import batch_of, interval_of, rows_of
 
 
 def table_of(numbers, labels=None):
@@ -49,11 +49,11 @@ def test_the_order_of_rows_does_not_matter(generator):
     np.testing.assert_array_equal(one.y, other.y)
 
 
-def test_flags_of_censored_targets_are_part_of_a_row():
-    """Equal rows with different flags keep apart, in any order and as copies."""
+def test_other_ends_of_censored_targets_are_part_of_a_row():
+    """Equal rows with different ends keep apart, in any order and as copies."""
     numbers = np.array([[1.0], [1.0], [2.0], [1.0]])
     y = np.array([[5.0], [5.0], [6.0], [5.0]])
-    censored = np.array([[True], [False], [True], [False]])
+    censored = np.array([[np.inf], [7.0], [-np.inf], [7.0]])
     one = rows_of(table_of(numbers), y, np.ones(4), censored)
     order = np.array([1, 2, 3, 0])
     other = rows_of(table_of(numbers[order]), y[order], np.ones(4), censored[order])
@@ -64,18 +64,28 @@ def test_flags_of_censored_targets_are_part_of_a_row():
     for rows in (other, weighted):
         np.testing.assert_array_equal(one.inputs.numbers, rows.inputs.numbers)
         np.testing.assert_array_equal(one.y, rows.y)
-        np.testing.assert_array_equal(one.censored, rows.censored)
-    found = zip(one.y[:, 0].tolist(), one.censored[:, 0].tolist(), strict=True)
-    assert sorted(found) == [(5.0, False), (5.0, False), (5.0, True), (6.0, True)]
+        np.testing.assert_array_equal(one.other_end, rows.other_end)
+    found = zip(one.y[:, 0].tolist(), one.other_end[:, 0].tolist(), strict=True)
+    assert sorted(found) == [(5.0, 7.0), (5.0, 7.0), (5.0, np.inf), (6.0, -np.inf)]
+    assert one.finite_ends.flatten().unique().tolist() == [5.0, 6.0, 7.0]
 
 
 def test_without_a_censored_target_there_are_no_flags():
     numbers = np.random.default_rng(0).normal(size=(20, 2))
     y = numbers[:, :1]
     plain = rows_of(table_of(numbers), y, np.ones(20))
-    none = rows_of(table_of(numbers), y, np.ones(20), np.zeros((20, 1), dtype=bool))
-    assert plain.censored is None and none.censored is None
+    none = rows_of(table_of(numbers), y, np.ones(20), np.full((20, 1), np.nan))
+    assert plain.other_end is None and none.other_end is None
     np.testing.assert_array_equal(plain.y, none.y)
+
+
+def test_an_interval_has_its_ends_and_a_known_target_the_whole_line():
+    inf = np.inf
+    y = torch.tensor([1.0, 1.0, 1.0, 1.0], dtype=torch.float64)
+    other = torch.tensor([np.nan, inf, -inf, 3.0], dtype=torch.float64)
+    lower, upper = interval_of(y, other)
+    assert lower.tolist() == [-inf, 1.0, -inf, 1.0]
+    assert upper.tolist() == [inf, inf, 1.0, 3.0]
 
 
 def test_rows_of_no_weight_are_gone():
@@ -87,7 +97,7 @@ def test_rows_of_no_weight_are_gone():
 
 def test_a_batch_on_a_device_is_some_of_the_rows():
     numbers = np.arange(5.0)[:, None]
-    censored = numbers > 2
+    censored = np.where(numbers > 2, np.inf, np.nan)
     rows = rows_of(table_of(numbers), 10 * numbers, np.ones(5), censored)
     inputs = (torch.from_numpy(rows.inputs.numbers),)
     batch = batch_of(
@@ -96,6 +106,6 @@ def test_a_batch_on_a_device_is_some_of_the_rows():
     assert len(batch) == 2 and batch.weight.dtype == torch.float32
     chosen = rows.inputs.numbers[[3, 1]]
     assert torch.equal(batch.inputs[0], torch.from_numpy(chosen))
-    y, flags = batch.targets
+    y, other_end = batch.targets
     assert torch.equal(y, torch.from_numpy(10 * chosen))
-    assert torch.equal(flags, torch.from_numpy(chosen > 2))
+    assert torch.equal(other_end.isinf(), torch.from_numpy(chosen > 2))

@@ -15,6 +15,7 @@ from histreg.cli import (
     inspect,
     predict,
     report,
+    serve,
     tune,
 )
 from histreg.cli.study.app import app as study_app
@@ -33,6 +34,7 @@ app.command(epilog=predict.EXAMPLE)(predict.predict)
 app.command(epilog=inspect.EXAMPLE)(inspect.inspect)
 app.command(epilog=report.EXAMPLE)(report.report)
 app.command(epilog=explain.EXAMPLE)(explain.explain)
+app.command(epilog=serve.EXAMPLE)(serve.serve)
 app.add_typer(study_app, name="study")
 
 

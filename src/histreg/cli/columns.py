@@ -124,13 +124,24 @@ def groups_in(frame: pd.DataFrame, name: str) -> NDArray[np.int64]:
     return pd.factorize(frame[name])[0].astype(np.int64)
 
 
+def has_target(
+    frame: pd.DataFrame, target: str, upper: str | None = None
+) -> NDArray[np.bool_]:
+    """Return which rows have a target, or one of its bounds if it has an upper one."""
+    names = [target] if upper is None else [target, upper]
+    return frame[names].notna().any(axis=1).to_numpy()
+
+
 def split_target(
-    frame: pd.DataFrame, target: str
+    frame: pd.DataFrame, target: str, upper: str | None = None
 ) -> tuple[pd.DataFrame, NDArray[np.float64]]:
-    """Return the other columns and the target, without rows where it is missing."""
-    check_columns(frame, [target])
+    """Return the other columns and the target, without rows where it is missing.
+
+    With a column of upper bounds, a row may have one bound only.
+    """
+    check_columns(frame, [target, *([] if upper is None else [upper])])
     y = numbers_in(frame, target)
-    is_known = ~np.isnan(y)
+    is_known = has_target(frame, target, upper)
     if not is_known.any():
         raise InputError(f"column {target!r} must hold numbers, got none")
     return frame.drop(columns=target)[is_known], y[is_known]

@@ -73,6 +73,14 @@ class FitOptions:
             "only a lower bound. Not used as a feature."
         ),
     ] = None
+    upper: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of upper bounds, for targets that are only known to lie in an "
+            "interval: the target column has the lower bounds. Empty cells are no "
+            "bound; where both are equal, the target is known."
+        ),
+    ] = None
     holdout: Annotated[
         float, typer.Option(help="Fraction of rows held out for testing; may be 0.")
     ] = 0.2
@@ -80,9 +88,16 @@ class FitOptions:
         float,
         typer.Option(
             help="Fraction of rows used to calibrate the intervals; ignored with "
-            "--censored."
+            "--censored and --upper."
         ),
     ] = 0.1
+    calibrate_by: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of groups: calibrate the intervals of each by itself, so that "
+            "their coverage holds in every group."
+        ),
+    ] = None
     time: Annotated[
         str | None,
         typer.Option(
@@ -146,7 +161,9 @@ class FitOptions:
         check_count("--estimators", self.estimators, at_least=1)
         check_count("--bins", self.bins, at_least=MIN_BINS)
         check_seed(self.seed)
-        calibration = 0 if self.censored else self.calibration
+        calibration = 0 if self.censored or self.upper else self.calibration
+        if self.censored and self.upper:
+            raise InputError("--censored and --upper cannot be combined; use --upper")
         if not (
             0 <= self.holdout < 1
             and 0 <= calibration < 1
@@ -169,8 +186,15 @@ class FitOptions:
                 f"rows, got {self.save_holdout}"
             )
         check_time_or_groups(self.time, self.groups)
+        if self.calibrate_by in (self.target, *self.dropped, *self.special_columns):
+            raise InputError(
+                "--calibrate-by must name a column that is used as a feature, got "
+                f"{self.calibrate_by!r}"
+            )
         if self.target in self.dropped:
             raise InputError(f"--drop must not name the target, got {self.target!r}")
+        if self.calibrate_by is not None and not calibration:
+            raise InputError("--calibrate-by needs rows to calibrate on, got none")
         Spelling.from_options(self.delimiter, self.decimal, self.day_first)
 
     @property
@@ -186,7 +210,7 @@ class FitOptions:
     @property
     def special_columns(self) -> list[str]:
         """Columns that are used, but not as features."""
-        given = (self.weight, self.censored, self.time, self.groups)
+        given = (self.weight, self.censored, self.upper, self.time, self.groups)
         return [name for name in given if name]
 
     @property

@@ -20,6 +20,8 @@ from histreg.cli.columns import (
     check_finite,
     flags_in,
     groups_in,
+    has_target,
+    numbers_in,
     order_by,
     split_target,
     weights_in,
@@ -75,6 +77,8 @@ class TrainingTable:
         Row numbers in the order of time.
     groups : ndarray of shape (n,), optional
         Numbers of groups that a split keeps together.
+    upper : ndarray of shape (n,), optional
+        Upper bounds; y are lower bounds then, and both are NaN where there is none.
     """
 
     table: ReadTable
@@ -83,7 +87,13 @@ class TrainingTable:
     weights: NDArray[np.float64] | None
     is_censored: NDArray[np.bool_] | None
     order: NDArray[np.int64] | None
-    groups: NDArray[np.int64] | None
+    groups: NDArray[np.int64] | None = None
+    upper: NDArray[np.float64] | None = None
+
+    @property
+    def all_known(self) -> bool:
+        """Whether no target is censored."""
+        return self.is_censored is None and self.upper is None
 
 
 def read(options: FitOptions) -> TrainingTable:
@@ -96,8 +106,10 @@ def read(options: FitOptions) -> TrainingTable:
         labels=options.labels,
         target=options.target,
     )
-    frame, y = split_target(table.frame, options.target)
+    frame, y = split_target(table.frame, options.target, options.upper)
     check_columns(frame, special)
+    if options.calibrate_by is not None:
+        check_columns(frame, [options.calibrate_by])
     weight, censored, time = options.weight, options.censored, options.time
     data = TrainingTable(
         table,
@@ -107,6 +119,7 @@ def read(options: FitOptions) -> TrainingTable:
         is_censored=None if censored is None else flags_in(frame, censored),
         order=None if time is None else order_by(frame, time),
         groups=None if options.groups is None else groups_in(frame, options.groups),
+        upper=None if options.upper is None else numbers_in(frame, options.upper),
     )
     if not options.quiet:
         table.print_notes()
@@ -136,7 +149,7 @@ def split(data: TrainingTable, options: FitOptions) -> Parts:
         len(data.X),
         test=options.holdout if options.evaluate is None else 0,
         # Uncensored rows alone would calibrate on small targets alone.
-        calibration=options.calibration if data.is_censored is None else 0,
+        calibration=options.calibration if data.all_known else 0,
         order=data.order,
         groups=data.groups,
         seed=options.seed,
@@ -218,7 +231,9 @@ def fit(
     title = f"Fitting ({loss})"
     model = _train(title, loss, data, data.is_censored, parts, options, settings)
     if len(parts.calibrate) >= MIN_CALIBRATION_ROWS and loss not in ON_NUMBERS:
-        model.calibrate(data.X.iloc[parts.calibrate], data.y[parts.calibrate])
+        rows = parts.calibrate
+        groups = options.calibrate_by
+        model.calibrate(data.X.iloc[rows], data.y[rows], groups=groups)
     return model
 
 
@@ -243,9 +258,10 @@ def score(
 ) -> Tested:
     """Return the test scores of the model, and of those it is compared with.
 
-    Those it is compared with are fitted here. Without test rows there are no scores.
+    Those it is compared with are fitted here. Without test rows, or with targets that
+    are intervals, there are no scores.
     """
-    if not len(parts.test):
+    if not len(parts.test) or data.upper is not None:
         return Tested({})
     if data.is_censored is not None:
         flags = data.is_censored
@@ -281,9 +297,12 @@ def save(
 ) -> None:
     """Write the model with notes on its origin, and the held-out rows if asked for."""
     table, y = data.table, data.y
+    known_y = y[parts.learn]
+    if data.upper is not None:
+        known_y = np.where(np.isfinite(known_y), known_y, data.upper[parts.learn])
     model.notes_ = {
         "target": options.target,
-        "censored": options.censored,
+        "censored": options.censored or options.upper,
         "source": options.table.name,
         "spelling": asdict(table.spelling),
         "tested_on": (options.evaluate or options.table).name,
@@ -291,13 +310,14 @@ def save(
         "n_learnt": len(parts.learn),
         "n_calibrated": len(parts.calibrate),
         "n_tested": len(parts.test),
-        "y_percentiles": np.percentile(y[parts.learn], range(101)).tolist(),
+        "y_percentiles": np.percentile(known_y, range(101)).tolist(),
         "scores": scores_to_notes(tested.scores),
         "verdict": None if tested.verdict is None else asdict(tested.verdict),
     }
     model.save(options.out)
     if options.save_holdout is not None:
-        known = table.as_written[table.frame[options.target].notna()]
+        has_y = has_target(table.frame, options.target, options.upper)
+        known = table.as_written[has_y]
         tables.write(known.iloc[parts.test], options.save_holdout, table.spelling)
 
 
@@ -358,6 +378,7 @@ def _train(
             data.y[rows],
             None if data.weights is None else data.weights[rows],
             None if is_censored is None else is_censored[rows],
+            None if data.upper is None else data.upper[rows],
         )
     model.callback = None
     return model

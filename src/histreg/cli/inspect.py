@@ -124,7 +124,19 @@ def _facts(regressor: HistogramRegressor) -> dict[str, str]:
         "clipped": f"{regressor.n_clipped_:,} of {regressor.n_seen_:,} targets",
         "smoothing": f"{regressor.sigma_in_bins:g} bins in training, "
         f"{regressor.final_sigma_in_bins} in the end",
-        "calibrated": "no"
-        if fitted.calibration is None
-        else f"on {len(fitted.calibration.y)} rows",
+        "calibrated": _calibration(fitted),
     }
+
+
+def _calibration(model: Model) -> str:
+    """Return on how many rows a model was calibrated, and by which groups."""
+    if model.calibration is None:
+        return "no"
+    words = f"on {len(model.calibration.y)} rows"
+    groups = model.calibration.groups
+    if groups is None:
+        return words
+    counts = groups.codes.bincount(minlength=groups.n).tolist()
+    by = groups.column or "groups"
+    shown = [f"{level} {n}" for level, n in zip(groups.levels, counts, strict=True)]
+    return f"{words} by {by}: {', '.join(shown[:8])}{', ...' * (len(shown) > 8)}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,7 +20,6 @@ from histreg.cli.options import (
     Quiet,
     TablePath,
     parse_numbers,
-    shortest_text,
 )
 from histreg.cli.outputs import check_output, files_of_model
 from histreg.cli.spelling import Spelling
@@ -30,8 +28,6 @@ from histreg.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from histreg.tabular.predictions import Predictions
 
 EXAMPLE = (
     "Example: histreg predict model/ new.csv --interval 0.9 "
@@ -58,6 +54,21 @@ def predict(
         str | None,
         typer.Option(help="Add P(y > t) for these thresholds t, comma-separated."),
     ] = None,
+    calibrated: Annotated[
+        bool,
+        typer.Option(
+            "--calibrated",
+            help="Take quantiles and probabilities of the calibrated distribution.",
+        ),
+    ] = False,
+    adaptive: Annotated[
+        bool,
+        typer.Option(
+            "--adaptive",
+            help="For rows in the order of time with known targets: adapt the interval "
+            "of each row to the rows before it.",
+        ),
+    ] = False,
     out: Annotated[
         Path | None,
         typer.Option("--out", "-o", help="File to write; standard output by default."),
@@ -83,6 +94,8 @@ def predict(
     if interval is not None:
         check_fraction("--interval", interval)
     check_choice("--method", method, INTERVALS)
+    if adaptive and (interval is None or method != "central"):
+        raise InputError("--adaptive needs --interval, and the method central")
     spelling = Spelling.from_options(delimiter, decimal, day_first)
 
     with requires_extra("cli"):
@@ -92,33 +105,33 @@ def predict(
         from rich.markup import escape
 
         from histreg.cli import tables
+        from histreg.cli.columns import numbers_in
+        from histreg.cli.predicted_columns import Asked, columns_of
         from histreg.cli.reading import read_for_model, target_name
+        from histreg.tabular.adaptive import AdaptiveInterval
         from histreg.tabular.regressor import HistogramRegressor
 
     regressor = HistogramRegressor.load(model)
-    read = read_for_model(regressor, table, spelling)
+    name = target_name(regressor)
+    read = read_for_model(regressor, table, spelling, name if adaptive else None)
     X = read.frame
     if not quiet:
         read.print_notes()
-    name = target_name(regressor)
+    ends: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+    if adaptive:
+        assert interval is not None
+        y = numbers_in(X, name)
+        X = X.drop(columns=name)
+        ends = AdaptiveInterval(regressor, interval).run(X, y)
 
-    def columns_of(predictions: Predictions) -> dict[str, NDArray[np.float64]]:
-        columns = {f"{name}_mean": predictions.mean}
-        if interval is not None:
-            percent = shortest_text(float(100 * Decimal(repr(interval))))
-            lower, upper = predictions.interval(interval, method)
-            columns |= {
-                f"{name}_lower_{percent}": lower,
-                f"{name}_upper_{percent}": upper,
-            }
-        for level in levels:
-            columns[f"{name}_q{shortest_text(level)}"] = predictions.quantiles(level)
-        for threshold in thresholds:
-            column = f"{name}_above_{shortest_text(threshold)}"
-            columns[column] = predictions.prob_above(threshold)
-        return columns
-
-    parts = [columns_of(part) for part in regressor.predict_in_chunks(X)]
+    coverages = [] if interval is None else [interval]
+    asked = Asked(coverages, method, levels, thresholds, calibrated)
+    parts: list[dict[str, NDArray[np.float64]]] = []
+    for part in regressor.predict_in_chunks(X):
+        start = sum(len(done[f"{name}_mean"]) for done in parts)
+        rows = slice(start, start + len(part.mean))
+        own = None if ends is None else (ends[0][rows], ends[1][rows])
+        parts.append(columns_of(part, name, asked, own))
     predicted = {
         column: np.concatenate([part[column] for part in parts]) for column in parts[0]
     }

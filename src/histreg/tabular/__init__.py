@@ -8,6 +8,8 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from histreg.tabular.adaptive import AdaptiveInterval
+    from histreg.tabular.calibrated import CalibratedDistribution
     from histreg.tabular.comparison import compare
     from histreg.tabular.dependence import Dependence, partial_dependence
     from histreg.tabular.importance import Importance, column_importance
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from histreg.tabular.training import Epoch
 
 __all__ = [
+    "AdaptiveInterval",
+    "CalibratedDistribution",
     "Dependence",
     "Epoch",
     "HistogramRegressor",
@@ -32,6 +36,8 @@ __all__ = [
 ]
 
 _MODULES = {
+    "AdaptiveInterval": "adaptive",
+    "CalibratedDistribution": "calibrated",
     "Dependence": "dependence",
     "Epoch": "training",
     "HistogramRegressor": "regressor",

@@ -18,6 +18,10 @@ scores. If the rows to come are exchangeable with them, the interval covers with
 probability at least the coverage asked for, and at most 1 / (n + 1) above it unless
 scores are tied: the theorem of nested conformal prediction (Gupta, Kuchibhotla and
 Ramdas 2022, "Nested conformal prediction and quantile out-of-bag ensemble methods").
+
+With groups, each has its own t, from its own calibration rows. The same theorem then
+holds within every group, if its rows are exchangeable (Mondrian conformal prediction:
+Vovk, Gammerman and Shafer 2005, "Algorithmic learning in a random world", Section 4.5).
 """
 
 from __future__ import annotations
@@ -31,8 +35,10 @@ from torch import Tensor
 
 from histreg._checks import check_choice, check_fraction
 from histreg._names import INTERVALS
+from histreg._tensors import as_float64
 from histreg.bins import Bins
 from histreg.distribution import Histogram
+from histreg.tabular.row_groups import RowGroups
 
 MARGIN = 1e-12  # relative, of the probability that is left outside
 ROUNDING = 4 * torch.finfo(torch.float64).eps  # of a level near one
@@ -48,32 +54,72 @@ class Calibration:
     logits : Tensor of shape (n, m, k), float64
         With all their digits, so that equal scores are equal to those of predictions.
     y : Tensor of shape (n, m), float64
+    groups : RowGroups, optional
+        The group of each row, if each is to be calibrated by itself.
     """
 
     bins: Sequence[Bins]
     logits: Tensor
     y: Tensor
+    groups: RowGroups | None = None
     _growths: dict[tuple[float, str], list[float]] = field(
         default_factory=dict, init=False, repr=False
     )
+    _group_growths: dict[tuple[float, str], list[Tensor]] = field(
+        default_factory=dict, init=False, repr=False
+    )
+
+    def distribution(self, i: int) -> Histogram:
+        """Return the predictions of the i-th target."""
+        return Histogram(self.bins[i], logits=self.logits[:, i])
 
     def growths(self, coverage: float, method: str) -> list[float]:
         """Return the t of each target, see `growth`; kept for the next call."""
         key = (coverage, method)
         if key not in self._growths:
             self._growths[key] = [
-                growth(
-                    scores(
-                        Histogram(bins, logits=self.logits[:, i]),
-                        self.y[:, i],
-                        coverage,
-                        method,
-                    ),
-                    coverage,
-                )
-                for i, bins in enumerate(self.bins)
+                growth(score, coverage) for score in self._scores(coverage, method)
             ]
         return self._growths[key]
+
+    def growths_of(
+        self, coverage: float, method: str, codes: Tensor | None
+    ) -> Sequence[float | Tensor]:
+        """Return the t of each target, one for all rows or (n,) by their groups.
+
+        Parameters
+        ----------
+        coverage : float in (0, 1)
+        method : {"central", "shortest"}
+        codes : Tensor of shape (n,), optional
+            Of the rows to predict for, see `RowGroups.codes_of`.
+
+        Raises
+        ------
+        InputError
+            If there are groups, and those of the rows are not known.
+        """
+        if self.groups is None:
+            return self.growths(coverage, method)
+        codes = self.groups.checked(codes)
+        key = (coverage, method)
+        if key not in self._group_growths:
+            own = self.groups.codes
+            # One more for groups without calibration rows: nothing can be promised.
+            self._group_growths[key] = [
+                as_float64(
+                    [growth(s[own == g], coverage) for g in range(self.groups.n)]
+                    + [math.inf]
+                )
+                for s in self._scores(coverage, method)
+            ]
+        return [by_group[codes] for by_group in self._group_growths[key]]
+
+    def _scores(self, coverage: float, method: str) -> list[Tensor]:  # m of (n,)
+        return [
+            scores(self.distribution(i), self.y[:, i], coverage, method)
+            for i in range(len(self.bins))
+        ]
 
 
 def scores(
@@ -118,31 +164,51 @@ def growth(score: Tensor, coverage: float) -> float:
 
 
 def interval(
-    distribution: Histogram, coverage: float, method: str, t: float
+    distribution: Histogram, coverage: float, method: str, t: float | Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return the ends of the intervals grown by t, each of shape (n,).
+    """Return the ends of the intervals grown by t (one, or one per row), each (n,).
 
     From t = 1 on they are the ends of the bins, which are infinite with tails; an
     infinite t gives infinite ends; a t so negative that nothing is left gives one
     quantile twice, that at a / (a + b).
     """
     below, above = _left_outside(distribution, coverage, method)
-    if math.isinf(t):
-        return torch.full_like(below, -math.inf), torch.full_like(above, math.inf)
-    # Slightly wider, so that the row whose score is t is inside despite rounding, and
-    # so that a y in a gap without mass, where the cdf is flat, is not cut off.
-    kept = min(max(1 - t, 0.0), 1 / (1 - coverage)) * (1 - MARGIN)
-    start, rest = below * kept, above * kept
-    # But not so wide that nothing is left outside, which would be an infinite end.
-    largest = 1 - torch.finfo(torch.float64).eps / 2
-    end = (1 - rest + ROUNDING).clamp(max=largest).masked_fill(rest <= 0, 1.0)
-    end = torch.maximum(start, end)
+    t = as_float64(t).expand(below.shape)
+    start, end = _levels(below, above, coverage, t)
     bins = distribution.bins
     # The quantile at level 0 is where the mass begins, and that at 1 where it ends; an
     # interval of all levels must be all of the bins.
     lower = distribution.icdf(start).masked_fill(start <= 0, bins.lowest)
     upper = distribution.icdf(end).masked_fill(end >= 1, bins.highest)
-    return lower, upper
+    endless = t == math.inf
+    return lower.masked_fill(endless, -math.inf), upper.masked_fill(endless, math.inf)
+
+
+def central_levels(coverage: float, t: float) -> Tensor:  # (2,)
+    """Return the levels of the quantiles that a central interval ends at.
+
+    NaN from t = 1 on, where it ends with the bins or not at all.
+    """
+    tail = as_float64([(1 - coverage) / 2])
+    levels = torch.cat(_levels(tail, tail, coverage, as_float64([t])))
+    return levels if t < 1 else torch.full_like(levels, math.nan)
+
+
+def _levels(
+    below: Tensor, above: Tensor, coverage: float, t: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Return the levels at which intervals grown by t begin and end, (n,) each.
+
+    ``below`` and ``above`` is what they leave outside before.
+    """
+    # Slightly wider, so that the row whose score is t is inside despite rounding, and
+    # so that a y in a gap without mass, where the cdf is flat, is not cut off.
+    kept = (1 - t).clamp(0.0, 1 / (1 - coverage)) * (1 - MARGIN)
+    start, rest = below * kept, above * kept
+    # But not so wide that nothing is left outside, which would be an infinite end.
+    largest = 1 - torch.finfo(torch.float64).eps / 2
+    end = (1 - rest + ROUNDING).clamp(max=largest).masked_fill(rest <= 0, 1.0)
+    return start, torch.maximum(start, end)
 
 
 def _left_outside(

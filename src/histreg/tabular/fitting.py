@@ -59,7 +59,7 @@ def new_model(
 ) -> Model:
     """Return a model with the columns and bins of these rows and first weights."""
     table = rows.inputs
-    bins = bins_for(options, rows.y)
+    bins = bins_for(options, rows.finite_ends)
     scaling = NumberScaling.of(table.numbers, is_derived=is_derived(table.kinds))
     codes = LabelCodes.of(table.labels)
     objective = objective_for(options, bins, *center_and_scale(rows.y))

@@ -40,6 +40,7 @@ from histreg.tabular.model_schema import (
 from histreg.tabular.networks import CopiedBody, Stack, TabularBody, without_autocast
 from histreg.tabular.objectives import Objective, OnHistogram
 from histreg.tabular.predictions import Predictions
+from histreg.tabular.row_groups import RowGroups
 from histreg.tabular.simple_models import SimpleInputs
 
 CHUNK = 4096  # rows at once; 16,384 took a fifth longer
@@ -134,16 +135,25 @@ class Model:
                 outputs = stack(numbers, codes)[:, :n].cpu()
             yield part, outputs  # outside, or the caller would be in inference mode
 
-    def predictions(self, table: Table) -> Iterator[Predictions]:
-        """Yield the predictions for successive chunks of rows."""
+    def predictions(
+        self, table: Table, groups: Tensor | None = None
+    ) -> Iterator[Predictions]:
+        """Yield the predictions for successive chunks of rows.
+
+        ``groups`` (n,) has the group of each row, if the calibration has groups.
+        """
+        start = 0
         for part, outputs in self.outputs(table):
+            end = start + len(part.numbers)
             yield Predictions.of(
                 outputs,
                 self.objective,
                 self.calibration,
                 is_flat=self.is_flat,
                 blended=self.blended(part),
+                groups=None if groups is None else groups[start:end],
             )
+            start = end
 
     def blended(self, table: Table) -> Callable[[Histogram, int], Histogram] | None:
         """Return how the networks' distribution of the i-th target is mixed."""
@@ -152,13 +162,15 @@ class Model:
         blends, inputs = self.blends, self.simple_inputs(table)
         return lambda networks, i: blends[i].distribution(networks, inputs)
 
-    def calibrate(self, table: Table, y: Tensor) -> None:
-        """Keep the predictions for these rows and their y (n, m)."""
+    def calibrate(
+        self, table: Table, y: Tensor, groups: RowGroups | None = None
+    ) -> None:
+        """Keep the predictions for these rows and their y (n, m), by groups if any."""
         logits = [
             torch.stack([d.logits for d in part.distributions], dim=1)
             for part in self.predictions(table)
         ]
-        self.calibration = Calibration(self.bins, torch.cat(logits), y)
+        self.calibration = Calibration(self.bins, torch.cat(logits), y, groups)
 
     def begin_sharp(self, generator: torch.Generator | None = None) -> Stack:
         """Return the second stack: the same body with a copy of the readout.
@@ -244,6 +256,13 @@ class Model:
         if self.calibration is not None:
             tensors["calibration.logits"] = self.calibration.logits
             tensors["calibration.y"] = self.calibration.y
+            groups = self.calibration.groups
+            if groups is not None:
+                tensors["calibration.groups"] = groups.codes
+                described["calibration_groups"] = {
+                    "levels": list(groups.levels),
+                    "column": groups.column,
+                }
         return described, {
             name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()
         }
@@ -304,8 +323,16 @@ class Model:
                 for i, parts in enumerate(described["blends"])
             ]
         if described["is_calibrated"]:
+            named = described.get("calibration_groups")
             model.calibration = Calibration(
-                model.bins, tensors["calibration.logits"], tensors["calibration.y"]
+                model.bins,
+                tensors["calibration.logits"],
+                tensors["calibration.y"],
+                None
+                if named is None
+                else RowGroups(
+                    named["levels"], tensors["calibration.groups"], named["column"]
+                ),
             )
         return model.to(torch.device("cpu"))
 

@@ -117,6 +117,15 @@ def _is_list_of(holds: Holds, *, n: int | None = None, unique: bool = False) -> 
     return test
 
 
+def _are_groups(value: Any) -> bool:
+    return (
+        _is_object(value)
+        and set(value) == {"levels", "column"}
+        and _is_list_of(_is_text, unique=True)(value["levels"])
+        and _either(_is_text, _is_nothing)(value["column"])
+    )
+
+
 _IS_PAIR = _is_list_of(_is_number, n=2)
 FLAG = Rule("true or false", _is_flag)
 SWITCH = Rule("true, false or a number", _either(_is_flag, _is_number))
@@ -164,6 +173,11 @@ DESCRIPTION = {
         is_required=False,  # missing in older models
     ),
     "training": Rule("an object", _is_object, is_required=False),  # of partial_fit
+    "calibration_groups": Rule(
+        "an object of a list of levels, and a column or null",
+        _are_groups,
+        is_required=False,
+    ),
 }
 """Of ``model.json``. Other keys are ignored, since a later version may add some."""
 
@@ -261,6 +275,13 @@ CALIBRATION = {
 }
 """Sizes: n rows, m targets, k bins, divided as for the predictions."""
 
+GROUPS = {
+    "calibration.groups": TensorRule(
+        torch.int64, "n", "non-negative", lambda codes: bool((codes >= 0).all())
+    )
+}
+"""Of a calibration by groups of rows."""
+
 MIN_SIZES = {"m": 1, "n": 1, "s": 2, "b": 7}
 """At least one target, one row, two knots, and two bins with their tails."""
 BODY, READOUT, SHARP = "network.body.", "network.readout.", "sharp."
@@ -285,6 +306,8 @@ def check_description(described: Any) -> None:
         _check_object(described["training"], TRAINING, " in 'training'")
     history = described["history"]
     _check_object(history, HISTORY, " in 'history'")
+    if "calibration_groups" in described and not described["is_calibrated"]:
+        raise InputError("'calibration_groups' must be missing without a calibration")
     lengths = {len(history[name]) for name in HISTORY}
     if len(lengths) > 1:
         raise InputError(
@@ -302,6 +325,14 @@ def check_description(described: Any) -> None:
             f"'feature_names' must have a name for each of the {len(kinds)} columns in "
             f"'kinds', got {len(names)}"
         )
+    groups = described.get("calibration_groups")
+    if groups is not None and groups["column"] is not None:
+        known = names or [f"x{i}" for i in range(len(kinds))]
+        if groups["column"] not in known:
+            raise InputError(
+                "'column' in 'calibration_groups' must be one of 'feature_names', got "
+                f"{reprlib.repr(groups['column'])}"
+            )
 
 
 def kinds_in(described: Mapping[str, Any]) -> tuple[str, ...]:
@@ -325,6 +356,9 @@ def check_tensors(described: Mapping[str, Any], tensors: Mapping[str, Tensor]) -
         Those of the network are not checked here.
     """
     rules = TENSORS | (CALIBRATION if described["is_calibrated"] else {})
+    groups = described.get("calibration_groups")
+    if groups is not None:
+        rules |= GROUPS
     others = (
         *(BODY, READOUT, *((SHARP,) if described["is_sharp"] else ())),
         *((BLEND,) if "blends" in described else ()),
@@ -357,6 +391,13 @@ def check_tensors(described: Mapping[str, Any], tensors: Mapping[str, Tensor]) -
             raise InputError(
                 f"{name!r} must hold indices from 0 to {n_inputs - 1}, of the numbers "
                 "of the columns in 'kinds'"
+            )
+    if groups is not None:
+        n_groups = len(groups["levels"])
+        if not bool((tensors["calibration.groups"] < n_groups).all()):
+            raise InputError(
+                f"'calibration.groups' must hold numbers below {n_groups}, the number "
+                "of levels in 'calibration_groups'"
             )
     if described["is_flat"] and sizes["m"] != 1:
         raise InputError(

@@ -24,6 +24,7 @@ from histreg.bins import Bins
 from histreg.distribution import Histogram
 from histreg.errors import InputError, NoDistributionError
 from histreg.tabular.border_scores import BorderScore
+from histreg.tabular.training_rows import interval_of
 from histreg.targets import Target, TargetFunction, target_of
 
 N_COMPONENTS = 5  # of the mixture density network, as in the paper
@@ -48,7 +49,7 @@ class Objective(ABC):
         self.scale = scale
 
     def loss(
-        self, outputs: Tensor, y: Tensor, censored: Tensor | None = None
+        self, outputs: Tensor, y: Tensor, other_end: Tensor | None = None
     ) -> Tensor:
         """Return one loss per model and sample, averaged over the targets.
 
@@ -56,8 +57,8 @@ class Objective(ABC):
         ----------
         outputs : Tensor of shape (M, n, m, o)
         y : Tensor of shape (n, m), float64
-        censored : Tensor of shape (n, m), bool, optional
-            Where y is a lower bound; for the losses in `ON_BOUNDS`.
+        other_end : Tensor of shape (n, m), float64, optional
+            Of censored targets, see `TrainingRows`; for the losses in `ON_BOUNDS`.
 
         Returns
         -------
@@ -66,10 +67,12 @@ class Objective(ABC):
         by_target = [
             self._loss(outputs[:, :, i], y[:, i], i) for i in range(y.shape[1])
         ]
-        if censored is not None:
+        if other_end is not None:
+            lower, upper = interval_of(y, other_end)
             for i, known in enumerate(by_target):
-                bound = self._bound_loss(outputs[:, :, i], y[:, i], i)
-                by_target[i] = torch.where(censored[:, i], bound, known)
+                ends = lower[:, i], upper[:, i]
+                bound = self._bound_loss(outputs[:, :, i], *ends, i)
+                by_target[i] = torch.where(other_end[:, i].isnan(), known, bound)
         if len(by_target) == 1:
             return by_target[0]
         return torch.stack(by_target).mean(dim=0)
@@ -79,27 +82,31 @@ class Objective(ABC):
         return self.loss
 
     def error(
-        self, outputs: Tensor, y: Tensor, censored: Tensor | None = None
+        self, outputs: Tensor, y: Tensor, other_end: Tensor | None = None
     ) -> Tensor:
         """Return the absolute error of each model's mean, averaged over the targets.
 
-        The error of a censored target is how far the mean lies below it, the least
-        that it can be.
+        The error of a censored target is how far the mean lies outside the interval
+        that it is known to lie in, the least that it can be.
 
         Parameters
         ----------
         outputs : Tensor of shape (M, n, m, o)
         y : Tensor of shape (n, m), float64
-        censored : Tensor of shape (n, m), bool, optional
+        other_end : Tensor of shape (n, m), float64, optional
 
         Returns
         -------
         Tensor of shape (M, n), in units of y, on the CPU
         """
         y = y.cpu()
-        errors = torch.stack([self.mean(one.unsqueeze(0)) - y for one in outputs.cpu()])
-        if censored is not None:
-            errors = torch.where(censored.cpu(), errors.clamp(max=0), errors)
+        means = torch.stack([self.mean(one.unsqueeze(0)) for one in outputs.cpu()])
+        errors = means - y
+        if other_end is not None:
+            other_end = other_end.cpu()
+            lower, upper = interval_of(y, other_end)
+            outside = (lower - means).clamp(min=0) + (means - upper).clamp(min=0)
+            errors = torch.where(other_end.isnan(), errors, outside)
         return errors.abs().mean(dim=-1)
 
     def score_on(self, y: Tensor) -> Callable[..., Tensor]:
@@ -113,8 +120,14 @@ class Objective(ABC):
     def _loss(self, outputs: Tensor, y: Tensor, i: int) -> Tensor:
         """Return the loss on the i-th target: (M, n, o), (n,) -> (M, n)."""
 
-    def _bound_loss(self, outputs: Tensor, y: Tensor, i: int) -> Tensor:  # noqa: ARG002
-        """Return the loss on lower bounds of the i-th target, as `_loss`.
+    def _bound_loss(
+        self,
+        outputs: Tensor,  # noqa: ARG002
+        lower: Tensor,  # noqa: ARG002
+        upper: Tensor,  # noqa: ARG002
+        i: int,  # noqa: ARG002
+    ) -> Tensor:
+        """Return the loss on intervals of the i-th target: (M, n, o), (n,) -> (M, n).
 
         Objectives without a likelihood raise an InputError.
         """
@@ -204,9 +217,11 @@ class ByCrossEntropy(AgainstTarget):
             for i, bins in enumerate(self.bins)
         ]
 
-        def score(outputs: Tensor, y: Tensor, censored: Tensor | None = None) -> Tensor:
-            if censored is not None:
-                return loss(outputs, y, censored)
+        def score(
+            outputs: Tensor, y: Tensor, other_end: Tensor | None = None
+        ) -> Tensor:
+            if other_end is not None:
+                return loss(outputs, y, other_end)
             by_target = [
                 border_scores[i](
                     outputs[:, :, i].softmax(dim=-1), self._standard(y[:, i], i)
@@ -217,9 +232,11 @@ class ByCrossEntropy(AgainstTarget):
 
         return score
 
-    def _bound_loss(self, outputs: Tensor, y: Tensor, i: int) -> Tensor:
-        y = y.expand(outputs.shape[:-1])
-        return losses.survival_loss(outputs, y, self.bins[i])
+    def _bound_loss(
+        self, outputs: Tensor, lower: Tensor, upper: Tensor, i: int
+    ) -> Tensor:
+        lower, upper = (end.expand(outputs.shape[:-1]) for end in (lower, upper))
+        return losses.interval_loss(outputs, lower, upper, self.bins[i])
 
 
 class ByBrierScore(AgainstTarget):
@@ -313,7 +330,7 @@ class OnMixture(Objective):
 
 LEAST_RELATIVE_SPREAD = 64 * torch.finfo(torch.float64).eps  # of y that is not constant
 ON_TARGETS = ("brier", "histogram")  # losses against the target of y
-ON_BOUNDS = ("histogram",)  # losses that support lower bounds
+ON_BOUNDS = ("histogram",)  # losses that support censored targets
 UNIFORM_EPSILON = 0.1  # the weight of the uniform part of target="uniform"
 
 

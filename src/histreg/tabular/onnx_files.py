@@ -1,4 +1,8 @@
-"""ONNX files: mean and quantiles of a model, scaling included, for other runtimes."""
+"""ONNX files: a model's predictions, scaling included, for other runtimes.
+
+Calibrated quantiles and central intervals are quantiles of the predicted distribution
+at levels that are the same for all rows, so a file can hold them.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +18,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from histreg._checks import check_fraction
 from histreg._files import atomic_write
 from histreg.errors import InputError
+from histreg.tabular import conformal
 from histreg.tabular.blending import Blend
+from histreg.tabular.calibrated import Correction
 from histreg.tabular.columns import NumberScaling, calendar, named_kinds
 from histreg.tabular.model import Model
 from histreg.tabular.networks import Stack
@@ -33,9 +40,20 @@ class Exported(nn.Module):
         Of an objective on bins or on one number.
     alpha : sequence of q floats
         Levels of the quantiles.
+    coverage : float, optional
+        Return the ends of central intervals too, calibrated if the model is.
+    calibrated : bool
+        Whether the quantiles are those of the calibrated distribution.
     """
 
-    def __init__(self, model: Model, alpha: Sequence[float]) -> None:
+    def __init__(
+        self,
+        model: Model,
+        alpha: Sequence[float],
+        coverage: float | None = None,
+        *,
+        calibrated: bool = False,
+    ) -> None:
         super().__init__()
         if not isinstance(model.objective, OnHistogram | OnNumber):
             raise InputError(
@@ -55,7 +73,8 @@ class Exported(nn.Module):
         self.borders: Tensor  # (m, k + 1)
         self.center: Tensor  # (m,)
         self.scale: Tensor  # (m,)
-        self.levels: Tensor  # (q,)
+        self.levels: Tensor  # (m, q), and two more for an interval
+        self.has_interval = coverage is not None
         centers = torch.stack([bins.centers for bins in model.bins])
         borders = torch.stack([bins.borders for bins in model.bins])
         self.register_buffer("centers", centers)
@@ -63,12 +82,16 @@ class Exported(nn.Module):
         self.register_buffer("center", model.objective.center)
         self.register_buffer("scale", model.objective.scale)
         self.tails = [(bins.lower_tail, bins.upper_tail) for bins in model.bins]
-        self.register_buffer("levels", torch.tensor(alpha, dtype=torch.float64))
+        levels = _levels(model, alpha, coverage, calibrated=calibrated)
+        self.register_buffer("levels", levels)
 
     def forward(
         self, numbers: Tensor, codes: Tensor | None = None
-    ) -> Tensor | tuple[Tensor, Tensor]:
-        """Return means (n, m), and of a histogram quantiles (n, m, q)."""
+    ) -> Tensor | tuple[Tensor, ...]:
+        """Return means (n, m), and of a histogram quantiles (n, m, q).
+
+        With a coverage also the lower and the upper ends of intervals, (n, m) each.
+        """
         if codes is None:  # a table without labels
             codes = torch.zeros(numbers.shape[0], 0, dtype=torch.int64)
         numbers = self._with_calendar(numbers)
@@ -79,7 +102,10 @@ class Exported(nn.Module):
         probs = self._average(outputs.softmax(dim=-1))  # (n, m, k)
         if self.blends is not None:
             probs = self._blended(probs, SimpleInputs(numbers, scaled, codes))
-        return (probs * self.centers).sum(dim=-1), self._quantiles(probs)
+        mean, quantiles = (probs * self.centers).sum(dim=-1), self._quantiles(probs)
+        if not self.has_interval:
+            return mean, quantiles
+        return mean, quantiles[..., :-2], quantiles[..., -2], quantiles[..., -1]
 
     def _with_calendar(self, numbers: Tensor) -> Tensor:
         """Return the numbers of a `Table` for one number per column."""
@@ -106,6 +132,7 @@ class Exported(nn.Module):
     def _quantiles(self, probs: Tensor) -> Tensor:  # (n, m, q)
         cdf = probs.cumsum(dim=-1)  # (n, m, k), at the upper border of each bin
         cdf = cdf / cdf[..., -1:]
+        # (n, m, 1, k) against (m, q, 1)
         index = (cdf.unsqueeze(-2) < self.levels.unsqueeze(-1)).to(torch.int64).sum(-1)
         index = index.clamp(max=cdf.shape[-1] - 1)  # (n, m, q)
         above = cdf.gather(-1, index)
@@ -138,8 +165,57 @@ class Exported(nn.Module):
         return y
 
 
-def export(model: Model, path: Path, alpha: Sequence[float]) -> None:
-    """Write a model as ONNX, atomically."""
+def _levels(
+    model: Model, alpha: Sequence[float], coverage: float | None, *, calibrated: bool
+) -> Tensor:  # (m, q), and two more for an interval
+    """Return the levels at which the predicted distribution of each target is read."""
+    calibration = model.calibration
+    if not isinstance(model.objective, OnHistogram):
+        if coverage is not None or calibrated:
+            raise InputError(
+                "coverage and calibrated need a loss that predicts a distribution, got "
+                "one that predicts one number"
+            )
+        return torch.tensor(alpha, dtype=torch.float64)
+    if calibrated and calibration is None:
+        raise InputError("calibrated quantiles need a calibrated model; use calibrate")
+    asks = calibrated or coverage is not None
+    if asks and calibration is not None and calibration.groups is not None:
+        raise InputError(
+            "to_onnx cannot write a calibration by groups; calibrate without groups, "
+            "or leave coverage and calibrated out"
+        )
+    by_target = []
+    for i in range(model.n_targets):
+        levels = torch.tensor(list(alpha), dtype=torch.float64)
+        if calibrated:
+            assert calibration is not None
+            correction = Correction.of(calibration.distribution(i), calibration.y[:, i])
+            levels = correction.inverse(levels)
+        if coverage is not None:
+            check_fraction("coverage", coverage)
+            t = 0.0
+            if calibration is not None:
+                t = calibration.growths(coverage, "central")[i]
+            levels = torch.cat([levels, conformal.central_levels(coverage, t)])
+        if not bool(levels.isfinite().all()):
+            raise InputError(
+                "to_onnx needs finite intervals and quantiles, but there are too few "
+                "calibration rows for this coverage, or y beyond the bins"
+            )
+        by_target.append(levels)
+    return torch.stack(by_target)
+
+
+def export(
+    model: Model,
+    path: Path,
+    alpha: Sequence[float],
+    coverage: float | None = None,
+    *,
+    calibrated: bool = False,
+) -> None:
+    """Write a model as ONNX, atomically; see `Exported`."""
     try:
         import onnx  # noqa: F401
         import onnxscript  # noqa: F401
@@ -147,19 +223,24 @@ def export(model: Model, path: Path, alpha: Sequence[float]) -> None:
         raise ImportError(
             "to_onnx needs the extra: pip install 'histreg[onnx]'"
         ) from error
-    exported = copy.deepcopy(Exported(model, alpha)).cpu().eval()
+    exported = (
+        copy.deepcopy(Exported(model, alpha, coverage, calibrated=calibrated))
+        .cpu()
+        .eval()
+    )
     n_labels = model.kinds.count("label")
     n_rows = 3  # torch.export treats sizes of 0 and 1 as special
     example = {"numbers": torch.zeros(n_rows, len(exported.kinds), dtype=torch.float64)}
     if n_labels:
         example["codes"] = torch.zeros(n_rows, n_labels, dtype=torch.int64)
     n = torch.export.Dim("n")
+    names = ["mean", "quantiles"] + ["lower", "upper"] * exported.has_interval
     with _torch_silent():
         program = torch.onnx.export(
             exported,
             tuple(example.values()),
             input_names=list(example),
-            output_names=["mean", "quantiles"] if exported.is_histogram else ["mean"],
+            output_names=names if exported.is_histogram else ["mean"],
             dynamic_shapes=tuple({0: n} for _ in example),
             dynamo=True,
             verbose=False,
@@ -167,6 +248,8 @@ def export(model: Model, path: Path, alpha: Sequence[float]) -> None:
     assert program is not None  # without a path, export returns the program
     facts = {
         "alpha": list(alpha),
+        "coverage": coverage,
+        "calibrated": calibrated,
         "labels": model.codes.levels,
         "kinds": named_kinds(model.kinds),
     }

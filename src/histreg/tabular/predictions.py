@@ -12,9 +12,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from histreg._checks import check_fraction
 from histreg.distribution import Histogram
 from histreg.errors import InputError
 from histreg.tabular import conformal
+from histreg.tabular.calibrated import CalibratedDistribution
 from histreg.tabular.conformal import Calibration
 from histreg.tabular.objectives import Objective, OnHistogram
 
@@ -39,6 +41,8 @@ class Predictions:
         For the intervals.
     is_flat : bool
         Whether y had shape (n,).
+    groups : Tensor of shape (n,), int64, optional
+        The group of each row, for a calibration by groups.
     """
 
     def __init__(
@@ -48,11 +52,13 @@ class Predictions:
         calibration: Calibration | None = None,
         *,
         is_flat: bool,
+        groups: Tensor | None = None,
     ) -> None:
         self._means = cache(means)
         self._distributions = cache(distributions)
         self._calibration = calibration
         self._is_flat = is_flat
+        self._groups = groups
 
     @classmethod
     def of(
@@ -63,6 +69,7 @@ class Predictions:
         *,
         is_flat: bool,
         blended: Callable[[Histogram, int], Histogram] | None = None,
+        groups: Tensor | None = None,
     ) -> Predictions:
         """Return the predictions of network outputs, (M, n, m, o) on the CPU.
 
@@ -81,7 +88,7 @@ class Predictions:
                 return torch.stack([d.mean for d in distributions()], dim=-1)
             return objective.mean(outputs)
 
-        return cls(means, distributions, calibration, is_flat=is_flat)
+        return cls(means, distributions, calibration, is_flat=is_flat, groups=groups)
 
     @classmethod
     def concatenated(cls, parts: Iterable[Predictions]) -> Predictions:
@@ -90,9 +97,11 @@ class Predictions:
         The parts are read one after the other; of each only its mean and its
         distributions are kept.
         """
-        means, distributions = [], []
+        means, distributions, groups = [], [], []
         for part in parts:
             means.append(part._means())
+            if part._groups is not None:
+                groups.append(part._groups)
             # Copies without what the mean has cached, which is twice as large.
             distributions.append(
                 [
@@ -106,6 +115,17 @@ class Predictions:
             lambda: joined,
             part._calibration,
             is_flat=part._is_flat,
+            groups=torch.cat(groups) if groups else None,
+        )
+
+    def at(self, rows: slice) -> Predictions:
+        """Return the predictions for some of the rows."""
+        return Predictions(
+            lambda: self._means()[rows],
+            lambda: tuple(histogram[rows] for histogram in self.distributions),
+            self._calibration,
+            is_flat=self._is_flat,
+            groups=None if self._groups is None else self._groups[rows],
         )
 
     @property
@@ -153,30 +173,51 @@ class Predictions:
         quantiles = self._read(lambda d, _: d.quantiles(levels).movedim(0, -1))
         return quantiles[..., 0] if isinstance(alpha, Real) else quantiles
 
-    def interval(self, coverage: float, method: str = "central") -> tuple[Array, Array]:
+    def interval(
+        self, coverage: float | Sequence[float], method: str = "central"
+    ) -> tuple[Array, Array]:
         """Return intervals, calibrated ones if the model is calibrated.
 
         Parameters
         ----------
-        coverage : float in (0, 1)
+        coverage : float or sequence of q floats in (0, 1)
         method : {"central", "shortest"}
 
         Returns
         -------
-        lower, upper : ndarrays of shape (n,) or (n, m)
+        lower, upper : ndarrays of shape (n,) or (n, m); (n, q) or (n, m, q) for q
         """
+        ends = [self._ends(one, method) for one in checked_coverages(coverage)]
+        if isinstance(coverage, Real):
+            return ends[0][..., 0], ends[0][..., 1]
+        both = np.stack(ends, axis=-2)  # (n, q, 2) or (n, m, q, 2)
+        return both[..., 0], both[..., 1]
+
+    def _ends(self, coverage: float, method: str) -> Array:  # (n, 2) or (n, m, 2)
         if self._calibration is None:
-            ends = self._read(
+            return self._read(
                 lambda d, _: torch.stack(d.interval(coverage, method), dim=-1)
             )
-        else:
-            growths = self._calibration.growths(coverage, method)
-            ends = self._read(
-                lambda d, i: torch.stack(
-                    conformal.interval(d, coverage, method, growths[i]), dim=-1
-                )
+        growths = self._calibration.growths_of(coverage, method, self._groups)
+        return self._read(
+            lambda d, i: torch.stack(
+                conformal.interval(d, coverage, method, growths[i]), dim=-1
             )
-        return ends[..., 0], ends[..., 1]
+        )
+
+    @property
+    def calibrated(self) -> CalibratedDistribution | tuple[CalibratedDistribution, ...]:
+        """The distributions corrected by the calibration rows, or m of them."""
+        if self._calibration is None:
+            raise InputError(
+                "a calibrated distribution needs a calibrated model; use calibrate(X, "
+                "y) with rows that were not trained on"
+            )
+        found = tuple(
+            CalibratedDistribution.of(d, self._calibration, i, self._groups)
+            for i, d in enumerate(self.distributions)
+        )
+        return found[0] if self._is_flat else found
 
     def prob_above(self, threshold: float | Sequence[float]) -> Array:
         """Return P(y > threshold).
@@ -214,6 +255,16 @@ def checked_levels(alpha: float | Sequence[float]) -> list[float]:
     if levels.ndim != 1 or not ((levels >= 0) & (levels <= 1)).all():
         raise InputError(f"alpha must hold levels in [0, 1], got {alpha=}")
     return levels.tolist()
+
+
+def checked_coverages(coverage: float | Sequence[float]) -> list[float]:
+    """Return coverages as a list; raise unless there are some, all in (0, 1)."""
+    coverages: list[float] = list(np.atleast_1d(np.asarray(coverage)).tolist())
+    if not coverages:
+        raise InputError("coverage must hold at least one number, got none")
+    for one in coverages:
+        check_fraction("coverage", one)
+    return coverages
 
 
 def checked_thresholds(

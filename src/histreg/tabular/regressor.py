@@ -25,12 +25,15 @@ from sklearn.utils.validation import (
 )
 from torch import Tensor, nn
 
-from histreg._checks import check_choice, check_count, check_fraction, check_weight
+from histreg._checks import check_choice, check_count, check_weight
 from histreg._names import INTERVALS, MODEL_JSON
 from histreg.bins import Bins
 from histreg.distribution import Histogram
 from histreg.errors import InputError
 from histreg.tabular import model_files, model_schema, training_state
+from histreg.tabular.calibrated import CalibratedDistribution
+from histreg.tabular.censoring import bounds_from, intervals_from
+from histreg.tabular.column_groups import column_names, column_position, values_of
 from histreg.tabular.columns import (
     TEMPORAL,
     Table,
@@ -66,9 +69,11 @@ from histreg.tabular.options import (
 )
 from histreg.tabular.predictions import (
     Predictions,
+    checked_coverages,
     checked_levels,
     checked_thresholds,
 )
+from histreg.tabular.row_groups import RowGroups, group_names, names_of_values
 from histreg.tabular.stacking import stack
 from histreg.tabular.target_bins import (
     grown_bins,
@@ -312,6 +317,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         censored: ArrayLike | None = None,
+        y_upper: ArrayLike | None = None,
     ) -> Self:
         """Learn columns, bins and weights.
 
@@ -332,6 +338,12 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             an event that has not happened yet; the loss is then the negative log
             probability of that. Needs ``loss="histogram"``, and at least one target
             per column of y that is not censored.
+        y_upper : array-like of the shape of y, optional
+            For targets that are known only to lie in an interval, y < target <=
+            y_upper. Where both are equal, the target is known; where y is NaN or -inf,
+            it is at most y_upper; where y_upper is NaN or inf, it is greater than y.
+            The loss is minus the log probability of the interval. Not together with
+            ``censored``; at least one interval or target per column must be finite.
 
         Returns
         -------
@@ -345,12 +357,15 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         device = device_of(self.device)
         with _plain_torch(device), self._all_or_nothing(goes_on=goes_on):
             data, is_flat = self._read_training(
-                X, y, sample_weight, censored, reset=not goes_on
+                X, y, sample_weight, censored, y_upper, reset=not goes_on
             )
-            if data.censored is not None and bool(data.censored.all(dim=0).any()):
+            if data.other_end is not None and bool(
+                data.other_end.isinf().all(dim=0).any()
+            ):
                 raise InputError(
-                    "censored must leave at least one known target in each column of "
-                    f"y, got all {len(data.y)} targets of a column censored"
+                    "censored must leave at least one known target or finite interval "
+                    f"in each column of y, got all {len(data.y)} targets of a column "
+                    "censored"
                 )
             seed = check_random_state(self.random_state).randint(2**31)
             with self._drawing(seed, device) as generators:
@@ -380,7 +395,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                         sharpening_settings(settings),
                         generators,
                     )
-                if data.censored is None:
+                if data.other_end is None:
                     names = blended_models(self)
                     stack(self.model_, names, data, rows, held_out, generators)
             self._show_bins()
@@ -393,6 +408,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         censored: ArrayLike | None = None,
+        y_upper: ArrayLike | None = None,
     ) -> Self:
         """Train for one more epoch on these rows, without validation.
 
@@ -408,6 +424,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         sample_weight : array-like of shape (n,), optional
         censored : bool array-like of the shape of y, optional
             As in `fit`, but all targets may be censored.
+        y_upper : array-like of the shape of y, optional
+            As in `fit`, but all targets may be censored.
 
         Returns
         -------
@@ -421,7 +439,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         device = device_of(self.device)
         with _plain_torch(device), self._all_or_nothing(goes_on=not first):
             data, is_flat = self._read_training(
-                X, y, sample_weight, censored, reset=first
+                X, y, sample_weight, censored, y_upper, reset=first
             )
             if first or not hasattr(self, "_generator"):
                 self._generator = check_random_state(self.random_state)
@@ -507,7 +525,13 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             torch.manual_seed(seed)
             yield Generators()
 
-    def calibrate(self, X: Any = None, y: ArrayLike | None = None) -> Self:
+    def calibrate(
+        self,
+        X: Any = None,
+        y: ArrayLike | None = None,
+        *,
+        groups: str | ArrayLike | None = None,
+    ) -> Self:
         """Calibrate `predict_interval` on rows that were not trained on.
 
         Without rows, the predictions are used that `fit` made for its validation rows,
@@ -519,7 +543,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         From then on an interval of coverage c contains the y of a new row with
         probability at least c, and at most c + 1 / (n + 1) up to ties, over the draw of
         these n rows and the new one, if they are exchangeable. With fewer than
-        c / (1 - c) rows the interval is infinite.
+        c / (1 - c) rows the interval is infinite. With groups, this holds in every
+        group, with as many rows in each; a group without rows has infinite intervals.
 
         Parameters
         ----------
@@ -527,6 +552,10 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         y : array-like of shape (n,) or (n, m), optional
             Known targets. Censored ones cannot be used, and leaving them out would
             favour small targets.
+        groups : str or array-like of shape (n,), optional
+            Calibrate each group of rows by itself. The name of a column of X with one
+            value per group, or the group of each row; `predict_interval` then needs
+            the groups of its rows too.
 
         Returns
         -------
@@ -535,6 +564,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if X is None and y is None:
+            if groups is not None:
+                raise InputError("calibrate by groups needs X and y, got neither")
             if self.model_.held_out is None:
                 raise InputError(
                     "calibrate without rows needs predictions for validation rows of a "
@@ -554,9 +585,20 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             raise InputError(
                 f"y must have {self.n_outputs_} columns, as in fit, got shape {y.shape}"
             )
+        by_group = None
+        if groups is not None:
+            column = groups if isinstance(groups, str) else None
+            by_group = RowGroups.of(self._group_names(table, groups), column)
         with _plain_torch(device_of(self.device)):
-            self.model_.calibrate(table, torch.tensor(y))
+            self.model_.calibrate(table, torch.tensor(y), by_group)
         return self
+
+    def _group_names(self, table: Table, groups: str | ArrayLike) -> list[str]:
+        """Return the group of each row, from a column or as given."""
+        if not isinstance(groups, str):
+            return group_names(groups, len(table.numbers))
+        place = column_position(column_names(self), groups, "groups")
+        return names_of_values(values_of(table, place))
 
     def predict(
         self,
@@ -583,24 +625,28 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             return self.predict_quantiles(X, alpha)
         return self._read(X, lambda p: getattr(p, output_type))
 
-    def predict_all(self, X: Any) -> Predictions:
+    def predict_all(self, X: Any, *, groups: ArrayLike | None = None) -> Predictions:
         """Return all that is predicted for these rows, from one run of the network.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n, d)
+        groups : array-like of shape (n,), optional
+            See `predict_interval`.
 
         Returns
         -------
         Predictions
             With ``mean``, ``median``, ``mode``, ``variance``, ``quantiles(alpha)``,
-            ``interval(coverage, method)``, ``prob_above(threshold)`` and
-            ``distribution``, each equal to the ``predict_*`` method of the same name.
-            It holds the distributions, 8 bytes per bin and row.
+            ``interval(coverage, method)``, ``prob_above(threshold)``, ``calibrated``
+            and ``distribution``, each equal to the ``predict_*`` method of the same
+            name. It holds the distributions, 8 bytes per bin and row.
         """
-        return Predictions.concatenated(self.predict_in_chunks(X))
+        return Predictions.concatenated(self.predict_in_chunks(X, groups=groups))
 
-    def predict_in_chunks(self, X: Any) -> Iterator[Predictions]:
+    def predict_in_chunks(
+        self, X: Any, *, groups: ArrayLike | None = None
+    ) -> Iterator[Predictions]:
         """Return an iterator over `predict_all` of a few thousand rows at a time.
 
         For tables whose distributions do not fit into memory: the network is run for
@@ -609,6 +655,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or data frame of shape (n, d)
+        groups : array-like of shape (n,), optional
+            See `predict_interval`.
 
         Returns
         -------
@@ -616,7 +664,19 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             In the order of the rows.
         """
         table = self._table(X)
-        return self.model_.predictions(table)
+        calibration = self.model_.calibration
+        known = None if calibration is None else calibration.groups
+        if known is None or known.column is not None:
+            if groups is not None:
+                raise InputError(
+                    "groups must be None unless the model was calibrated by groups "
+                    "that are not a column, got groups for a model that was not"
+                )
+            groups = None if known is None else known.column
+        codes = None
+        if known is not None and groups is not None:
+            codes = known.codes_of(self._group_names(table, groups))
+        return self.model_.predictions(table, codes)
 
     def predict_dist(self, X: Any) -> Histogram | tuple[Histogram, ...]:
         """Return the predicted distribution of each row.
@@ -650,29 +710,60 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         return self._read(X, lambda p: p.quantiles(alpha))
 
     def predict_interval(
-        self, X: Any, coverage: float = 0.9, method: str = "central"
+        self,
+        X: Any,
+        coverage: float | Sequence[float] = 0.9,
+        method: str = "central",
+        *,
+        groups: ArrayLike | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return an interval for the y of each row.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n, d)
-        coverage : float in (0, 1)
+        coverage : float or sequence of q floats in (0, 1)
         method : {"central", "shortest"}
             Equal probability on both sides, or the shortest interval. After
             `calibrate` it is widened or narrowed, see `histreg.tabular.conformal`.
+        groups : array-like of shape (n,), optional
+            The group of each row, if `calibrate` was given groups that are no column.
 
         Returns
         -------
-        lower, upper : ndarrays of shape (n,) or (n, m)
+        lower, upper : ndarrays of shape (n,) or (n, m); (n, q) or (n, m, q) for q
             Of the predicted distribution, or after `calibrate` with guaranteed
             coverage, infinite where that needs it.
         """
-        check_fraction("coverage", coverage)
+        checked_coverages(coverage)
         check_choice("method", method, INTERVALS)
-        parts = [p.interval(coverage, method) for p in self.predict_in_chunks(X)]
+        chunks = self.predict_in_chunks(X, groups=groups)
+        parts = [p.interval(coverage, method) for p in chunks]
         lower, upper = map(np.concatenate, zip(*parts, strict=True))
         return lower, upper
+
+    def predict_calibrated(
+        self, X: Any, *, groups: ArrayLike | None = None
+    ) -> CalibratedDistribution | tuple[CalibratedDistribution, ...]:
+        """Return the distribution of each row, corrected by the calibration rows.
+
+        With n calibration rows (of the row's group), y lies below its calibrated
+        q-quantile with a probability within 1 / (n + 1) of q, see
+        `histreg.tabular.calibrated`.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n, d)
+        groups : array-like of shape (n,), optional
+            See `predict_interval`.
+
+        Returns
+        -------
+        CalibratedDistribution, or a tuple of m of them
+            With ``cdf(y)``, ``prob_above(t)``, ``quantiles(levels)``, ``bounds(y)``
+            and ``histogram()``.
+        """
+        return self.predict_all(X, groups=groups).calibrated
 
     def predict_var(self, X: Any) -> NDArray[np.float64]:
         """Return the variance of each row's distribution: (n,) or (n, m)."""
@@ -835,7 +926,12 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         return model
 
     def to_onnx(
-        self, path: str | Path, alpha: Sequence[float] = (0.05, 0.5, 0.95)
+        self,
+        path: str | Path,
+        alpha: Sequence[float] = (0.05, 0.5, 0.95),
+        *,
+        coverage: float | None = None,
+        calibrated: bool = False,
     ) -> None:
         """Write an ONNX model that returns mean and quantiles, scaling included.
 
@@ -844,6 +940,11 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         path : str or Path
         alpha : sequence of q floats
             Levels of the quantiles.
+        coverage : float in (0, 1), optional
+            Return central intervals too, calibrated ones if the model is calibrated.
+        calibrated : bool
+            Return the quantiles of the calibrated distribution, see
+            `predict_calibrated`. A calibration by groups cannot be written.
 
         Notes
         -----
@@ -851,12 +952,14 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         columns of labels, ``codes`` (n, c) int64: the position of each label, from 1,
         in the lists that the model's metadata has under ``labels``, or 0 for an unknown
         label. Outputs: ``mean`` (n, m) and, for losses that predict a distribution,
-        ``quantiles`` (n, m, q), float64. Needs the extra ``onnx``.
+        ``quantiles`` (n, m, q), and with a coverage ``lower`` and ``upper`` (n, m),
+        float64. Needs the extra ``onnx``.
         """
         check_is_fitted(self)
         from histreg.tabular.onnx_files import export
 
-        export(self.model_, Path(path), [float(level) for level in alpha])
+        levels = [float(level) for level in alpha]
+        export(self.model_, Path(path), levels, coverage, calibrated=calibrated)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -868,7 +971,14 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         return hasattr(self, "model_")
 
     def _read_training(
-        self, X: Any, y: Any, sample_weight: Any, censored: Any, *, reset: bool
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        censored: Any,
+        y_upper: Any = None,
+        *,
+        reset: bool,
     ) -> tuple[TrainingRows[Table], bool]:
         """Return the rows to train on, and whether y has shape (n,)."""
         if y is None:
@@ -877,7 +987,14 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                 "None"
             )
         table = self._read_table(X, reset=reset)
-        y = self._checked_y(y)
+        other_end = None
+        if y_upper is None:
+            y = self._checked_y(y)
+        else:
+            if censored is not None:
+                raise InputError("give censored or y_upper, got both")
+            self._check_censoring("y_upper")
+            y, other_end = intervals_from(y, y_upper)
         is_flat, y = y.ndim == 1, y.reshape(len(y), -1)
         with _input_errors():
             check_consistent_length(table.numbers, y)
@@ -890,36 +1007,25 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                 sample_weight, table.numbers, dtype=np.float64
             )
         check_weight("sample_weight", torch.from_numpy(weight.copy()))
-        flags = self._checked_censored(censored, y, is_flat=is_flat)
-        return rows_of(table, y, weight, flags), is_flat
+        if censored is not None:
+            self._check_censoring("censored")
+            other_end = bounds_from(censored, y, is_flat=is_flat)
+        if other_end is not None:
+            other_end = other_end.reshape(y.shape)
+        return rows_of(table, y, weight, other_end), is_flat
 
-    def _checked_censored(
-        self, censored: Any, y: NDArray[np.float64], *, is_flat: bool
-    ) -> NDArray[np.bool_] | None:  # (n, m)
-        if censored is None:
-            return None
+    def _check_censoring(self, argument: str) -> None:
+        """Raise unless the options support censored targets."""
         if self.loss not in ON_BOUNDS:
             raise InputError(
-                f"censored needs loss={ON_BOUNDS[0]!r}, the only loss for lower "
-                f"bounds, got loss={self.loss!r}"
+                f"{argument} needs loss={ON_BOUNDS[0]!r}, the only loss for censored "
+                f"targets, got loss={self.loss!r}"
             )
         if tail_kinds(self) != ("clip", "clip"):
             raise InputError(
                 "tails cannot be combined with censored targets, which would make "
                 f"them too short, got tails={self.tails!r}"
             )
-        flags = np.asarray(censored)
-        shape = y.shape[:1] if is_flat else y.shape
-        if flags.shape != shape:
-            raise InputError(
-                f"censored must have shape {shape} like y, got shape {flags.shape}"
-            )
-        if flags.dtype != np.bool_:
-            raise InputError(
-                "censored must hold bool, True where y is a lower bound, got values "
-                f"of type {flags.dtype}"
-            )
-        return flags.reshape(y.shape)
 
     def _table(self, X: Any) -> Table:
         """Return the table to predict for."""

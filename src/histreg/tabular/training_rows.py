@@ -33,19 +33,28 @@ class TrainingRows(Generic[Inputs]):
     y : Tensor of shape (n, m)
     weight : Tensor of shape (n,)
         Of mean 1.
-    censored : Tensor of shape (n, m), bool, optional
-        Where y is a lower bound; None if it never is.
+    other_end : Tensor of shape (n, m), optional
+        Where it is not NaN, the target is censored: it is known only to lie between y
+        and this, which may be infinite. None if all targets are known.
     """
 
     inputs: Inputs
     y: Tensor
     weight: Tensor
-    censored: Tensor | None = None
+    other_end: Tensor | None = None
 
     @property
     def targets(self) -> tuple[Tensor, ...]:
-        """The targets of the loss: y, and the censoring flags if there are any."""
-        return (self.y,) if self.censored is None else (self.y, self.censored)
+        """The targets of the loss: y, and the other ends if there are any."""
+        return (self.y,) if self.other_end is None else (self.y, self.other_end)
+
+    @property
+    def finite_ends(self) -> Tensor:  # (n, m) or (2 n, m)
+        """All y, and the other ends of intervals if there are any: where bins lie."""
+        if self.other_end is None or not bool(self.other_end.isfinite().any()):
+            return self.y
+        other = torch.where(self.other_end.isfinite(), self.other_end, self.y)
+        return torch.cat([self.y, other])
 
     def __len__(self) -> int:
         return len(self.y)
@@ -58,7 +67,9 @@ class TrainingRows(Generic[Inputs]):
             tuple(tensor.to(device) for tensor in inputs),
             self.y.to(device, float64_on(device)),
             self.weight.to(device, torch.float32),
-            None if self.censored is None else self.censored.to(device),
+            None
+            if self.other_end is None
+            else self.other_end.to(device, float64_on(device)),
         )
 
 
@@ -70,7 +81,7 @@ def batch_of(
         tuple(tensor.index_select(0, index) for tensor in rows.inputs),
         rows.y.index_select(0, index),
         rows.weight.index_select(0, index),
-        None if rows.censored is None else rows.censored.index_select(0, index),
+        None if rows.other_end is None else rows.other_end.index_select(0, index),
     )
 
 
@@ -78,7 +89,7 @@ def rows_of(
     table: Table,
     y: NDArray[np.float64],
     weight: NDArray[np.float64],
-    censored: NDArray[np.bool_] | None = None,
+    other_end: NDArray[np.float64] | None = None,
 ) -> TrainingRows[Table]:
     """Return rows in an order that depends only on their content.
 
@@ -91,7 +102,8 @@ def rows_of(
     table : Table of n rows
     y : ndarray of shape (n, m)
     weight : ndarray of shape (n,)
-    censored : ndarray of shape (n, m), bool, optional
+    other_end : ndarray of shape (n, m), optional
+        See `TrainingRows`.
     """
     present = np.flatnonzero(weight > 0)
     weight = weight[present]
@@ -107,21 +119,35 @@ def rows_of(
         y[present],
         weight[:, None],
     ]
-    if censored is not None:
-        columns.append(censored[present])
+    if other_end is not None:
+        columns.append(other_end[present])
     content = np.concatenate(columns, axis=1) + 0.0  # no -0.0
     as_bytes = np.ascontiguousarray(content).view(
         np.dtype((np.void, content.shape[1] * content.itemsize))
     )
     order = np.argsort(as_bytes.ravel(), kind="stable")
     rows = present[order]
-    flags = None if censored is None or not censored[rows].any() else censored[rows]
+    ends = None if other_end is None else other_end[rows]
+    if ends is not None and np.isnan(ends).all():
+        ends = None
     return TrainingRows(
         table.at(rows),
         torch.from_numpy(y[rows]),
         torch.from_numpy(weight[order]),
-        None if flags is None else torch.from_numpy(flags),
+        None if ends is None else torch.from_numpy(ends),
     )
+
+
+def interval_of(y: Tensor, other_end: Tensor) -> tuple[Tensor, Tensor]:
+    """Return lower and upper ends of targets: the whole line where they are known."""
+    is_left = other_end == -torch.inf
+    lower = torch.where(is_left, other_end, y).masked_fill(
+        other_end.isnan(), -torch.inf
+    )
+    upper = torch.where(is_left, y, other_end).nan_to_num(
+        nan=torch.inf, posinf=torch.inf, neginf=-torch.inf
+    )
+    return lower, upper
 
 
 def _codes(labels: NDArray[np.object_]) -> NDArray[np.float64]:

@@ -1,0 +1,67 @@
+"""Predicted columns: what was asked for, by the names that files and answers share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from histreg.cli.options import shortest_text
+from histreg.tabular.predictions import Predictions
+
+Array = NDArray[np.float64]
+
+
+class Asked(NamedTuple):
+    """What to predict beside the mean."""
+
+    coverages: Sequence[float] = ()
+    method: str = "central"
+    levels: Sequence[float] = ()
+    thresholds: Sequence[float] = ()
+    calibrated: bool = False
+
+
+def columns_of(
+    predictions: Predictions,
+    name: str,
+    asked: Asked,
+    ends: tuple[Array, Array] | None = None,
+) -> dict[str, Array]:
+    """Return columns (n,) of one target: ``price_mean``, ``price_lower_90``, ...
+
+    Parameters
+    ----------
+    predictions : Predictions
+    name : str
+        Of the target.
+    asked : Asked
+    ends : pair of ndarrays of shape (n,), optional
+        Of the intervals, if they are not those of the predictions.
+    """
+    columns = {f"{name}_mean": predictions.mean}
+    for coverage in asked.coverages:
+        percent = shortest_text(float(100 * Decimal(repr(coverage))))
+        lower, upper = ends or predictions.interval(coverage, asked.method)
+        columns |= {
+            f"{name}_lower_{percent}": lower,
+            f"{name}_upper_{percent}": upper,
+        }
+    calibrated = predictions.calibrated if asked.calibrated else None
+    assert not isinstance(calibrated, tuple)  # tables have one target
+    for level in asked.levels:
+        columns[f"{name}_q{shortest_text(level)}"] = (
+            predictions.quantiles(level)
+            if calibrated is None
+            else calibrated.quantiles([level])[0].numpy()
+        )
+    for threshold in asked.thresholds:
+        columns[f"{name}_above_{shortest_text(threshold)}"] = (
+            predictions.prob_above(threshold)
+            if calibrated is None
+            else calibrated.prob_above(threshold).numpy()
+        )
+    return columns
