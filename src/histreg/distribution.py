@@ -19,6 +19,7 @@ from histreg._tensors import (
     float64_on,
     is_concrete,
     is_free_to_read,
+    n_below,
     take,
 )
 from histreg.bins import Bins, check_bins
@@ -314,8 +315,8 @@ class Histogram(Distribution):
         All levels of a histogram share one search of its row.
         """
         borders, widths = self._geometry()
-        upper = cdf[..., 1:].detach().contiguous()
-        index = torch.searchsorted(upper, q.contiguous())  # (..., m)
+        upper = cdf[..., 1:].detach()
+        index = n_below(upper, q)  # (..., m)
         first_with_mass = (upper <= 0).sum(dim=-1, keepdim=True)  # (..., 1)
         # The index exceeds the last bin only for NaN, which stays NaN.
         index = index.maximum(first_with_mass).clamp(max=self.bins.n_bins - 1)
