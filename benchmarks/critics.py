@@ -23,7 +23,6 @@ import random
 import time
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,8 +38,7 @@ N_POINTS = 20  # of a learning curve
 GAMMA, BATCH, N_BINS = 0.99, 64, 51
 
 
-@dataclass(frozen=True)
-class Game:
+class Game(NamedTuple):
     """A game, the range of its returns, and how long it is played."""
 
     name: str
@@ -160,12 +158,13 @@ class HistogramCritic(Critic):
         sigma_in_bins: float | None = None,
         distributional: bool = False,
         grows: bool = False,
+        padding_in_bins: float = 6.0,
     ) -> None:
         super().__init__(*args)
         self.head = HistogramHead(self.width, bins, n_targets=self.n_outputs)
         self.criterion = HistogramLoss(bins, target, sigma_in_bins=sigma_in_bins)
         self.distributional, self.grows = distributional, grows
-        self.padding = 3 * (sigma_in_bins or 2.0)
+        self.padding = padding_in_bins
 
     def values(self, x: Tensor) -> Tensor:
         """Return the means."""
@@ -219,6 +218,9 @@ METHODS: dict[str, Callable[..., Critic]] = {
     "HL-Gauss": _histogram(_known),
     # The range is not known: bins start at [-1, 1].
     "HL-Gauss, growing": _histogram(_narrow, grows=True, sigma_in_bins=4.0),
+    "HL-Gauss, growing, padding 12": _histogram(
+        _narrow, grows=True, sigma_in_bins=4.0, padding_in_bins=12.0
+    ),
     # Why growing bins used to learn slowly: sigma of 2 bins is narrow beside the y.
     "HL-Gauss, growing, sigma 2": _histogram(_narrow, grows=True),
     # As many of the same bins on both sides of zero: starts at the value 0, as MSE.
@@ -403,18 +405,25 @@ def curve(record: dict[str, Any]) -> np.ndarray:
 
 def table(records: list[dict[str, Any]]) -> str:
     """Return means over seeds with their standard errors."""
-    lines = ["| game | method | seeds | mean return, all steps | last quarter |"]
-    lines.append("|---|---|---:|---:|---:|")
+    parts = {
+        "mean return": slice(None),
+        "15 to 20 % of steps": slice(3, 4),
+        "last quarter": slice(-N_POINTS // 4, None),
+    }
+    lines = [f"| game | method | seeds | {' | '.join(parts)} |"]
+    lines.append("|---|---|---:|---:|---:|---:|")
     keys = {(r["game"], r["method"]): None for r in records}
     order = list(METHODS)
     for game, method in sorted(keys, key=lambda key: (key[0], order.index(key[1]))):
         of = (game, method)
         curves = [curve(r) for r in records if (r["game"], r["method"]) == of]
         cells = []
-        for part in (slice(None), slice(-N_POINTS // 4, None)):
+        for part in parts.values():
             means = np.array([c[part].mean() for c in curves])
-            error = means.std(ddof=1) / len(means) ** 0.5 if len(means) > 1 else np.nan
-            cells.append(f"{means.mean():.1f} ± {error:.1f}")
+            cell = f"{means.mean():.0f}"
+            if len(means) > 1:
+                cell += f" ± {means.std(ddof=1) / len(means) ** 0.5:.0f}"
+            cells.append(cell)
         lines.append(f"| {game} | {method} | {len(curves)} | {' | '.join(cells)} |")
     return "\n".join(lines)
 

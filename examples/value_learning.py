@@ -46,10 +46,8 @@ class Values(nn.Module):
     def loss(self, x: Tensor, actions: Tensor, y: Tensor) -> Tensor:
         """Return the loss of the values of the actions taken, compared with y."""
         features = self.body(x)
-        # was not there; 12 bins are three sigmas
-        rl.grow(
-            y, [self.head], [self.criterion], features=[features], padding_in_bins=12
-        )
+        # was not there
+        rl.grow(y, [self.head], [self.criterion], features=[features])
         outputs = self.head(features)  # (b, n_actions, k), was (b, n_actions)
         return self.criterion(outputs[torch.arange(len(y)), actions], y)
 

@@ -622,7 +622,9 @@ def test_quantiles_of_many_rows_search_each_row_once(monkeypatch):
     monkeypatch.setattr(
         torch,
         "searchsorted",
-        lambda rows, values: searched.append(rows.shape) or search(rows, values),
+        lambda rows, values, **options: (
+            searched.append(rows.shape) or search(rows, values, **options)
+        ),
     )
     quantiles = d.icdf(torch.linspace(0.1, 0.9, 9).view(9, 1))
     assert sum(n_rows for n_rows, _ in searched) == 100_000

@@ -85,6 +85,12 @@ def test_what_the_page_on_survival_shows_is_what_its_records_say():
     assert table in (ROOT / "docs" / "survival.md").read_text()
 
 
+def test_what_the_page_on_critics_shows_is_what_its_records_say():
+    benchmark = script("critics.py", "benchmarks")
+    table = benchmark.table(benchmark.read(ROOT / "results" / "critics.jsonl"))
+    assert table in (ROOT / "docs" / "critics.md").read_text()
+
+
 def test_the_reference_is_what_the_docstrings_say():
     assert script("api.py").page() == (ROOT / "docs" / "api.md").read_text()
 

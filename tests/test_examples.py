@@ -56,6 +56,13 @@ def test_an_agent_with_the_squared_error_differs_in_four_lines():
     assert not re.search(r"Histogram|rl\.|distribution", rest)
 
 
+def test_an_agent_learns_from_several_games_at_once(tmp_path):
+    lines = printed("vector_value_learning.py", tmp_path, "300").splitlines()
+    assert len(lines) == 5
+    lasted = [float(re.search(r"lasted +([\d.]+)", line)[1]) for line in lines]
+    assert all(8 < length < 500 for length in lasted)  # no pole falls sooner
+
+
 @pytest.mark.slow
 def test_the_network_draws_its_figure(tmp_path):
     assert "figure" in printed("network.py", tmp_path)

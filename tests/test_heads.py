@@ -1,5 +1,7 @@
 """HistogramHead: features in, logits out."""
 
+import shutil
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -201,3 +203,109 @@ def test_bad_input_gets_one_sentence(make, sentence):
     with pytest.raises(ValueError, match=sentence) as error:
         make(BINS["even"])
     assert "\n" not in str(error.value)
+
+
+# ---- export: what a distribution is asked goes with the network
+
+
+class Predicting(nn.Module):
+    """A network that answers with means, quantiles, probabilities and logits."""
+
+    def __init__(self, bins: Bins) -> None:
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(3, 64), nn.ReLU())
+        self.head = HistogramHead(64, bins)
+
+    def forward(self, x, y):
+        d = self.head.distribution(self.body(x))
+        return d.mean, d.quantiles([0.1, 0.5, 0.9]), d.cdf(y), d.logits
+
+
+def exported(network: nn.Module) -> torch.export.ExportedProgram:
+    """Return the network for any number of rows."""
+    rows = torch.export.Dim("rows")
+    example = torch.rand(3, 3), torch.rand(3)
+    return torch.export.export(network, example, dynamic_shapes=({0: rows}, {0: rows}))
+
+
+def to_onnx(network: nn.Module, path: str) -> None:
+    names = {"input_names": ["x", "y"]}
+    names["output_names"] = ["mean", "quantiles", "cdf", "logits"]
+    torch.onnx.export(exported(network), f=path, verbose=False, **names)
+
+
+def answers(path: str, x: torch.Tensor, y: torch.Tensor) -> list[torch.Tensor]:
+    runtime = pytest.importorskip("onnxruntime")
+    session = runtime.InferenceSession(path)
+    outputs = session.run(None, {"x": x.numpy(), "y": y.numpy()})
+    return [torch.tensor(output) for output in outputs]
+
+
+EXPORTED = {
+    "even": Bins.around(0.0, 100.0),
+    "uneven": Bins([-1.0, 0.0, 0.5, 4.0, 90.0]),
+}
+
+
+@pytest.mark.parametrize("bins", EXPORTED.values(), ids=EXPORTED)
+def test_an_exported_network_answers_as_the_network_does(bins):
+    network = Predicting(bins).eval()
+    # Rows of another number than in the example, and y on borders and outside.
+    x = torch.randn(7, 3)
+    y = torch.tensor([-5.0, 0.0, 0.5, bins.low, bins.high, 50.0, 1000.0])
+    program = exported(network)
+    for actual, expected in zip(program.module()(x, y), network(x, y), strict=True):
+        torch.testing.assert_close(actual, expected)
+    assert "searchsorted" not in program.graph_module.code  # which ONNX does not have
+    assert "bucketize" not in program.graph_module.code
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # torch.onnx warns of its own parts
+def test_quantiles_and_cdf_run_in_onnx(tmp_path):
+    network = Predicting(EXPORTED["uneven"]).eval()
+    path = str(tmp_path / "network.onnx")
+    to_onnx(network, path)
+    x, y = torch.randn(9, 3), torch.linspace(-5.0, 100.0, 9)
+    for actual, expected in zip(answers(path, x, y), network(x, y), strict=True):
+        torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_int8_weights_change_the_crps_by_less_than_two_per_cent(tmp_path):
+    onnx = pytest.importorskip("onnx")
+    quantization = pytest.importorskip("onnxruntime.quantization")
+    x = torch.rand(512, 3)
+    y = 100 * x[:, 0] + 5 * torch.randn(512)
+    network = Predicting(Bins.of(y))
+    loss = HistogramLoss(network.head.bins)
+    optimizer = torch.optim.Adam(network.parameters(), 1e-2)
+    for _ in range(150):
+        optimizer.zero_grad()
+        loss(network.head(network.body(x)), y).backward()
+        optimizer.step()
+    path = str(tmp_path / "network.onnx")
+    to_onnx(network.eval(), path)
+    model = onnx.load(path)
+    del model.graph.value_info[:]  # onnxruntime's shapes of it contradict themselves
+    quantization.quantize_dynamic(model, path + "8")
+
+    def crps(logits):
+        return Histogram(network.head.bins, logits=logits).crps(y).mean().item()
+
+    before, after = crps(answers(path, x, y)[-1]), crps(answers(path + "8", x, y)[-1])
+    assert before < 3.5  # the noise alone has 5 / sqrt(pi) = 2.8
+    assert after == pytest.approx(before, rel=0.02)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("c++") is None, reason="inductor needs a C++ compiler")
+@pytest.mark.filterwarnings("ignore")  # the compiler's own
+def test_body_and_head_compile_together():
+    torch.compiler.reset()
+    network = Predicting(EXPORTED["even"]).eval()
+    x, y = torch.randn(7, 3), torch.linspace(-5.0, 100.0, 7)
+    compiled = torch.compile(network, fullgraph=True)
+    for actual, expected in zip(compiled(x, y), network(x, y), strict=True):
+        torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-5)

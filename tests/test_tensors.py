@@ -63,3 +63,22 @@ def test_half_precision_is_widened_and_integers_are_refused():
     assert _tensors.at_least_float32(torch.zeros(1).double()).dtype == torch.float64
     with pytest.raises(TypeError, match=r"logits must be floating point, got torch\."):
         _tensors.at_least_float32(torch.zeros(1, dtype=torch.int64))
+
+
+@pytest.mark.parametrize("inclusive", [False, True])
+def test_entries_below_are_counted_by_search_and_while_exporting(inclusive):
+    rows = torch.tensor([[0.0, 1.0, 1.0, 3.0], [-2.0, 0.0, 0.5, 9.0]])
+    values = torch.tensor([[-1.0, 1.0, 99.0], [-2.0, 0.25, 9.0]])
+    n = 3 if inclusive else 1
+    expected = torch.tensor([[0, n, 4], [int(inclusive), 2, 3 + inclusive]])
+
+    class Counting(torch.nn.Module):
+        def forward(self, rows, values):
+            each = _tensors.n_below(rows, values, inclusive=inclusive)
+            one = _tensors.n_below(rows[0], values[0, 1], inclusive=inclusive)
+            return each, one
+
+    program = torch.export.export(Counting(), (rows, values))
+    for count in (Counting(), program.module()):
+        each, one = count(rows, values)
+        assert torch.equal(each, expected) and one.shape == () and one == n

@@ -25,6 +25,36 @@ def take(table: Tensor, index: Tensor) -> Tensor:
     return chosen.view(index.shape + table.shape[1:])
 
 
+def n_below(table: Tensor, values: Tensor, *, inclusive: bool = False) -> Tensor:
+    """Return how many entries of a sorted row lie below each value.
+
+    While a model is exported, by comparing with all of them: ONNX has no searchsorted.
+
+    Parameters
+    ----------
+    table : Tensor of shape (k,) or (..., k)
+        Increasing in the last dimension.
+    values : Tensor of shape (...) for one row, or (..., m) for one row each
+    inclusive : bool
+        Whether entries equal to the value count as below it.
+
+    Returns
+    -------
+    Tensor of the shape of the values, int64
+    """
+    # Before torch 2.7 export counts as compiling, and cannot be told from it.
+    is_exporting = getattr(torch.compiler, "is_exporting", torch.compiler.is_compiling)
+    values = values.contiguous()
+    if is_exporting():
+        table = table if table.dim() == 1 else table.unsqueeze(-2)
+        values = values.unsqueeze(-1)
+        below = table <= values if inclusive else table < values
+        return below.to(torch.int64).sum(dim=-1)
+    if table.dim() == 1:
+        return torch.bucketize(values, table, right=inclusive)
+    return torch.searchsorted(table.contiguous(), values, right=inclusive)
+
+
 def as_float64(values: ArrayLike | Tensor) -> Tensor:
     """Return a new float64 CPU tensor of a tensor, array, frame column or list."""
     if isinstance(values, Tensor):

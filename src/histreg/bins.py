@@ -18,7 +18,7 @@ from histreg import spacings
 from histreg._checks import check_choice, check_count, check_positive
 from histreg._growth import Growth
 from histreg._names import SPACINGS
-from histreg._tensors import as_float64, float64_on, take
+from histreg._tensors import as_float64, float64_on, n_below, take
 from histreg.errors import InputError
 from histreg.tails import Tail, checked_kinds, tails_of
 
@@ -494,7 +494,7 @@ class Bins:
         # Arithmetic, floor((y - low) / width), puts every tenth border in the wrong
         # bin; comparing with the borders themselves cannot.
         inner = self.borders[1:-1].to(y.device, float64_on(y.device))
-        return torch.bucketize(y.to(inner.dtype).contiguous(), inner, right=True)
+        return n_below(inner, y.to(inner.dtype), inclusive=True)
 
     def state(self) -> Tensor:  # (k + 5,)
         """Return the bins as float64 numbers.

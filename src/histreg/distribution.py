@@ -20,6 +20,7 @@ from histreg._tensors import (
     float64_on,
     is_concrete,
     is_free_to_read,
+    n_below,
     take,
 )
 from histreg.bins import Bins, check_bins
@@ -385,8 +386,8 @@ class Histogram(Distribution):
         borders, widths = self._geometry()
         smallest = torch.finfo(cdf.dtype).tiny
         # Level 0 is searched as the smallest one above it: the first bin with mass.
-        sought = q.detach().clamp(min=smallest).contiguous()
-        index = torch.searchsorted(cdf.detach().contiguous(), sought) - 1  # (..., m)
+        sought = q.detach().clamp(min=smallest)
+        index = n_below(cdf.detach(), sought) - 1  # (..., m)
         # The index is no bin only for NaN, which stays NaN.
         index = index.clamp(0, self.bins.n_bins - 1)
         below, above = cdf.gather(-1, index), cdf.gather(-1, index + 1)

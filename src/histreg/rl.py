@@ -325,7 +325,8 @@ def grow(
         For each head the features of some states, to which its predictions are fitted
         after growth; see `HistogramHead.rebin`.
     padding_in_bins : float
-        Room beyond y, in bins: three times the ``sigma_in_bins`` of the loss.
+        Room to keep beyond y on each side, in bins. Bins reach much further than y if
+        it is a large part of them.
 
     Returns
     -------

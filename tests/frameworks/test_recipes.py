@@ -10,6 +10,8 @@ PACKAGES = {
     "Lightning": "lightning",
     "Hugging Face Trainer": "transformers",
     "skorch": "skorch",
+    "Stable-Baselines3": "stable_baselines3",
+    "torchrl": "torchrl",
 }
 
 
