@@ -8,6 +8,7 @@ import pytest
 
 from histreg import HistogramRegressor
 from histreg.errors import InputError
+from histreg.tabular import tuning
 from histreg.tabular.tuning import DEFAULT_SETTINGS, Tuning, _arguments, tune
 from histreg.tabular.verdict import Estimate
 
@@ -59,10 +60,25 @@ def test_a_search_stops_goes_on_and_knows_its_table(tmp_path):
         tune(X.assign(x=0.0), y, **options)
 
 
+def test_a_search_that_was_stopped_tries_the_defaults_again(tmp_path, monkeypatch):
+    X, y = table()
+    options = {"time_budget_s": 600, "folds": 2, "fixed": QUICK, "n_trials": 1}
+    options["storage"] = tmp_path / "search.journal"
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(tuning, "compare", stop)
+        with pytest.raises(KeyboardInterrupt):
+            tune(X, y, **options)
+    again = tune(X, y, **options)
+    assert again.n_trials == 1 and again.settings == _arguments(DEFAULT_SETTINGS)
+
+
 def test_a_budget_that_is_over_ends_after_the_defaults():
     X, y = table()
-    tuning = tune(X, y, time_budget_s=1e-9, folds=2, fixed=QUICK)
-    assert tuning.n_trials == 1
+    assert tune(X, y, time_budget_s=1e-9, folds=2, fixed=QUICK).n_trials == 1
 
 
 @pytest.mark.parametrize(

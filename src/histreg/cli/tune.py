@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +12,12 @@ from typing import Annotated
 import typer
 
 from histreg._checks import check_choice, check_count
-from histreg.cli.errors import exit_on_user_error, requires_extra
+from histreg.cli.errors import (
+    INTERRUPTED,
+    exit_on_user_error,
+    exit_with,
+    requires_extra,
+)
 from histreg.cli.options import (
     FORMATS,
     DayFirst,
@@ -117,7 +124,7 @@ def tune(
     )
     if not quiet:
         known.table.print_notes()
-    with search_progress(budget_s, quiet=quiet) as show:
+    with _resumable(search), search_progress(budget_s, quiet=quiet) as show:
         tuning = search_settings(
             known.features,
             known.y,
@@ -144,6 +151,17 @@ def tune(
         console.print(f"{name}: {shown}", highlight=False, markup=False)
     if out is not None and not quiet:
         console.print(f"Use them with: histreg fit ... --settings {out}", markup=False)
+
+
+@contextmanager
+def _resumable(search: Path | None) -> Iterator[None]:
+    """Say on Ctrl-C how a search goes on, if its trials are kept."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if search is None:
+            raise
+        exit_with(f"stopped; the same command goes on from {search}", INTERRUPTED)
 
 
 def parse_duration(option: str, given: str) -> float:

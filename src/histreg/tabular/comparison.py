@@ -88,7 +88,7 @@ def compare(
 
     A `HistogramRegressor` is scored by its distribution. Any other model gets one from
     its residuals: those of a fifth of the training rows, by a copy of the model that
-    was fitted to the rest; up to 1,000 training rows, those of each fifth. It needs
+    was fitted to the rest; up to 1,000 training rows, those of each fifth. Needs
     pandas.
 
     Parameters

@@ -948,7 +948,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
 
         Notes
         -----
-        Inputs: ``numbers`` (n, d) float64, the columns of numbers, and, if there are
+        Inputs: ``numbers`` (n, d) float64, the columns of numbers, with times as
+        seconds since 1970 and durations in seconds, and, if there are
         columns of labels, ``codes`` (n, c) int64: the position of each label, from 1,
         in the lists that the model's metadata has under ``labels``, or 0 for an unknown
         label. Outputs: ``mean`` (n, m) and, for losses that predict a distribution,

@@ -150,7 +150,7 @@ def tune(
             ),
         )
         _check_same(study, _fingerprint(X, y, folds, groups, order, fixed))
-        if not study.trials:
+        if not any(trial.params == DEFAULT_SETTINGS for trial in _finished(study)):
             study.enqueue_trial(DEFAULT_SETTINGS)
         lasted_s = 0.0
         while True:
@@ -161,7 +161,11 @@ def tune(
                 break
             began = time.monotonic()
             trial = study.ask()
-            crps = crps_of(_suggested(trial))
+            try:
+                crps = crps_of(_suggested(trial))
+            except BaseException:  # Ctrl-C too: the settings may be tried again
+                study.tell(trial, state=optuna.trial.TrialState.FAIL)
+                raise
             study.tell(trial, crps)
             lasted_s = max(lasted_s, time.monotonic() - began)
             if on_trial is not None:
