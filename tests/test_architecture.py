@@ -23,7 +23,7 @@ LAYERS = [
     {"study"},
     {"tabular"},
     {"heads", "losses"},
-    {"_cross_entropy", "_rebinning", "metrics", "theory"},
+    {"_compiled", "_cross_entropy", "_rebinning", "metrics", "theory"},
     {"_survival"},
     {"_observations"},
     {"distribution", "targets"},
