@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo report docs test test-all test-frameworks fuzz check lint types format bench bench-critics bench-regressor bench-shapes bench-study bench-survival bench-tables clean
+.PHONY: demo report docs test test-all test-frameworks fuzz check lint types format bench bench-critics bench-loss bench-regressor bench-shapes bench-study bench-survival bench-tables clean
 
 # A small version of the study: experiments without data, and the overall table on
 # scikit-learn's diabetes set. Prints tables and writes figures; can be interrupted.
@@ -62,7 +62,11 @@ format: $(INSTALLED)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+# Ratios against the project's goals, in a few minutes.
 bench: $(INSTALLED)
+	$(BIN)/python benchmarks/speed.py
+
+bench-loss: $(INSTALLED)
 	$(BIN)/pip install -q -c constraints.txt --no-deps hl-gauss-pytorch torch-einops-utils einops einx frozendict loguru
 	$(BIN)/python benchmarks/migration.py
 	$(BIN)/python benchmarks/loss.py

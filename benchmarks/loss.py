@@ -1,6 +1,6 @@
 """Time and memory of the HL-Gauss loss, as ratios to F.cross_entropy in one run.
 
-    make bench            (installs the PyPI package hl-gauss-pytorch to compare with)
+    make bench-loss       (installs the PyPI package hl-gauss-pytorch to compare with)
 
 One step is forward and backward to the logits, float32. The losses take turns in random
 order; a ratio is the median over rounds of the time of a loss divided by the time of

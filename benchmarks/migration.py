@@ -1,6 +1,6 @@
 """Run all code of docs/migrating_from_hl_gauss_pytorch.md, in the order of the page.
 
-    make bench            (installs the PyPI package hl-gauss-pytorch to compare with)
+    make bench-loss       (installs the PyPI package hl-gauss-pytorch to compare with)
 
 The tests run the blocks marked ``python``. Those marked ``py`` need hl-gauss-pytorch
 and assert what the page says about it; a failed assertion ends this program.

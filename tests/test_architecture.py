@@ -24,7 +24,7 @@ LAYERS = [
     {"tabular"},
     {"rl"},
     {"heads", "losses"},
-    {"_cross_entropy", "_rebinning", "metrics", "theory"},
+    {"_compiled", "_cross_entropy", "_rebinning", "metrics", "theory"},
     {"_survival"},
     {"_observations"},
     {"distribution", "targets"},

@@ -42,11 +42,22 @@ def cross_entropy(logits: Tensor, target_probs: Tensor) -> Tensor:
         and logits.dtype.itemsize >= 4
         and _needs_one_gradient(logits, [target_probs])
     ):
-        return _WithGradient.apply(_dense, _evaluate_in_pieces, logits, target_probs)
+        return _WithGradient.apply(
+            _dense, _evaluate_in_pieces, "none", logits, target_probs
+        )
     return _dense(logits, target_probs)
 
 
-def window_cross_entropy(logits: Tensor, window: Window) -> Tensor:
+def reduced(losses: Tensor, reduction: str) -> Tensor:
+    """Return losses per sample unchanged, or their mean or sum."""
+    if reduction == "none":
+        return losses
+    return losses.mean() if reduction == "mean" else losses.sum()
+
+
+def window_cross_entropy(
+    logits: Tensor, window: Window, reduction: str = "none"
+) -> Tensor:
     """Return the cross-entropy with target vectors that are zero outside a window.
 
     Parameters
@@ -54,17 +65,44 @@ def window_cross_entropy(logits: Tensor, window: Window) -> Tensor:
     logits : Tensor of shape (..., k), float32 or float64
     window : Window of shape (..., m), or of its last dimensions
         Samples of leading dimensions that the window lacks share it.
+    reduction : {"none", "mean", "sum"}
+        Taken here rather than by the caller, it needs no step of its own in the
+        backward pass.
 
     Returns
     -------
-    Tensor of shape (...)
+    Tensor of shape (...), or () if reduced
     """
     if window.indices.dim() < logits.dim():
         shape = (*logits.shape[:-1], window.indices.shape[-1])
         window = Window(*(part.expand(shape) for part in window))
     if _needs_one_gradient(logits, window):
-        return _WithGradient.apply(_window, _evaluate_window, logits, *window)
-    return _window(logits, *window)
+        return _WithGradient.apply(
+            _window, _evaluate_window, reduction, logits, *window
+        )
+    return reduced(_window(logits, *window), reduction)
+
+
+def evaluated_cross_entropy(
+    loss: Callable[[Tensor, Tensor], Tensor],
+    evaluate: Callable[[str, Tensor, Tensor], tuple[Tensor, Tensor]],
+    logits: Tensor,
+    y: Tensor,
+    reduction: str,
+) -> Tensor | None:
+    """Return the loss of ``evaluate``, or None if more than a gradient is needed.
+
+    Parameters
+    ----------
+    loss, evaluate : callable
+        See `_WithGradient`.
+    logits : Tensor of shape (..., k)
+    y : Tensor of shape (...)
+    reduction : {"none", "mean", "sum"}
+    """
+    if not _needs_one_gradient(logits, [y]):
+        return None
+    return _WithGradient.apply(loss, evaluate, reduction, logits, y)
 
 
 def _dense(logits: Tensor, target_probs: Tensor) -> Tensor:
@@ -79,23 +117,22 @@ def _window(logits: Tensor, indices: Tensor, target_probs: Tensor) -> Tensor:
 
 def _needs_one_gradient(logits: Tensor, data: Iterable[Tensor]) -> bool:
     """Whether `_WithGradient` applies: only a first derivative is needed."""
-    return (
-        torch.is_grad_enabled()
-        and logits.requires_grad
-        and not any(tensor.requires_grad for tensor in data)
-        and all(is_concrete(tensor) for tensor in (logits, *data))
-        and forward_ad.unpack_dual(logits).tangent is None
-    )
+    if not (torch.is_grad_enabled() and logits.requires_grad and is_concrete(logits)):
+        return False
+    for tensor in data:
+        if tensor.requires_grad or not is_concrete(tensor):
+            return False
+    return forward_ad.unpack_dual(logits).tangent is None
 
 
 class _WithGradient(torch.autograd.Function):
-    """A loss per sample whose forward pass computes the gradient as well.
+    """A loss whose forward pass computes the gradient as well.
 
     ``loss(logits, *data)`` is the plain formula, (..., k), ... -> (...);
-    ``evaluate`` of the same arguments returns its values and their gradient in the
-    logits. The backward pass scales that gradient in place and hands it out; a second
-    one evaluates anew, and one that is itself to be differentiated goes through the
-    plain formula.
+    ``evaluate(reduction, logits, *data)`` returns its values, `reduced`, and the
+    gradient of each sample's in the logits. The backward pass scales that gradient in
+    place and hands it out; a second one evaluates anew, and one that is itself to be
+    differentiated goes through the plain formula.
     """
 
     @staticmethod
@@ -103,33 +140,41 @@ class _WithGradient(torch.autograd.Function):
         ctx: Any,
         loss: Callable[..., Tensor],
         evaluate: Callable[..., tuple[Tensor, Tensor]],
+        reduction: str,
         logits: Tensor,
         *data: Tensor,
     ) -> Tensor:
-        losses, ctx.gradient = evaluate(logits.detach(), *data)
-        ctx.loss, ctx.evaluate = loss, evaluate
+        value, ctx.gradient = evaluate(reduction, logits.detach(), *data)
+        ctx.loss, ctx.evaluate, ctx.reduction = loss, evaluate, reduction
+        ctx.n_samples = logits.numel() // logits.shape[-1]
         ctx.save_for_backward(logits, *data)
-        return losses
+        return value
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        logits, *data = ctx.saved_tensors
-        scale = grads[0].unsqueeze(-1)
+        scale = grads[0]  # () if reduced, else (...)
+        if ctx.reduction == "none":
+            scale = scale.unsqueeze(-1)
+        elif ctx.reduction == "mean":
+            scale = scale / ctx.n_samples
         gradient, ctx.gradient = ctx.gradient, None
         if torch.is_grad_enabled():  # create_graph=True
+            logits, *data = ctx.saved_tensors
             value = ctx.loss(logits, *data).sum()
             (gradient,) = torch.autograd.grad(value, logits, create_graph=True)
             gradient = gradient * scale
         else:
             if gradient is None:
-                _, gradient = ctx.evaluate(logits.detach(), *data)
+                logits, *data = ctx.saved_tensors
+                _, gradient = ctx.evaluate("none", logits.detach(), *data)
             # Several gradients at once (is_grads_batched) do not fit in place.
             gradient = gradient.mul_(scale) if is_concrete(scale) else gradient * scale
-        return (None, None, gradient, *[None] * len(data))
+        n_data = len(ctx.needs_input_grad) - 4
+        return (None, None, None, gradient, *[None] * n_data)
 
 
 def _evaluate_window(
-    logits: Tensor, indices: Tensor, target_probs: Tensor
+    reduction: str, logits: Tensor, indices: Tensor, target_probs: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Return the cross-entropy over a window and its gradient, softmax - target.
 
@@ -141,10 +186,13 @@ def _evaluate_window(
     top = logits.amax(dim=-1, keepdim=True)  # (..., 1)
     within = logits.gather(-1, indices).sub_(top)  # (..., m)
     losses = -within.mul_(target_probs).sum(dim=-1) - probs.amax(dim=-1).log()
-    return losses, probs.scatter_add_(-1, indices, -target_probs)
+    gradient = probs.scatter_add_(-1, indices, -target_probs)
+    return reduced(losses, reduction), gradient
 
 
-def _evaluate_in_pieces(logits: Tensor, target_probs: Tensor) -> tuple[Tensor, Tensor]:
+def _evaluate_in_pieces(
+    reduction: str, logits: Tensor, target_probs: Tensor
+) -> tuple[Tensor, Tensor]:
     """Return the cross-entropy and its gradient, some rows at a time."""
     k = logits.shape[-1]
     rows, targets = logits.reshape(-1, k), target_probs.reshape(-1, k)
@@ -155,7 +203,8 @@ def _evaluate_in_pieces(logits: Tensor, target_probs: Tensor) -> tuple[Tensor, T
         piece = slice(begin, begin + size)
         value, gradient[piece] = _evaluate_dense(rows[piece], targets[piece])
         losses.append(value)
-    return torch.cat(losses).reshape(logits.shape[:-1]), gradient.view_as(logits)
+    whole = torch.cat(losses).reshape(logits.shape[:-1])
+    return reduced(whole, reduction), gradient.view_as(logits)
 
 
 def _evaluate_dense(logits: Tensor, target_probs: Tensor) -> tuple[Tensor, Tensor]:

@@ -20,6 +20,19 @@ USEFUL_SIGMAS = 1e-30, 1e6
 _TILTS_PER_BIN = 8  # of the table that a tilt begins with
 
 
+def even_width(bins: Bins, dtype: torch.dtype) -> float | None:
+    """Return the common width of bins that are even to the last digit that matters.
+
+    None for others, also for even ones so far from zero that they are rounded.
+    """
+    width = (bins.high - bins.low) / bins.n_bins
+    numbers = torch.arange(bins.n_bins + 1, device="cpu").double()
+    uneven = (bins.borders - (bins.low + numbers * width)).abs().max().item()
+    rounding = torch.finfo(torch.float64).eps * max(abs(bins.low), abs(bins.high))
+    negligible = max(torch.finfo(dtype).eps / 8, 1e-13) * width
+    return width if uneven + rounding <= negligible else None
+
+
 class Window(NamedTuple):
     """The part of a target vector that is not zero: m of its k entries."""
 
@@ -103,13 +116,10 @@ class GaussianWindows:
         self._n_starts = bins.n_bins - size + 1
         # Lengths in the argument of erf, √2 sigma.
         self._unit = math.sqrt(2) * sigma
-        # Where the borders are even to the last digit that matters, every window looks
-        # the same and places are arithmetic. Far from zero they are rounded.
+        # Where the borders are even, every window looks the same and places are
+        # arithmetic.
+        self._width = even_width(bins, dtype)
         width = (bins.high - bins.low) / bins.n_bins
-        uneven = (borders - (bins.low + numbers.double() * width)).abs().max().item()
-        rounding = torch.finfo(torch.float64).eps * max(abs(bins.low), abs(bins.high))
-        negligible = max(torch.finfo(dtype).eps / 8, 1e-13) * width
-        self._width = width if uneven + rounding <= negligible else None
         self._steps = numbers[: size + 1].to(device)  # (m + 1,)
         self._even = (self._steps.to(self._wide) * (width / self._unit)).to(dtype)
         self._borders = borders.to(device, self._wide)  # (k + 1,)

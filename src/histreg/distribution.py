@@ -29,7 +29,7 @@ from histreg.tails import Tail
 
 # Many rows are evaluated in blocks of this many probabilities: their intermediates, in
 # float64, stay in the cache, and their memory is used again.
-_BLOCK = 2**18
+_BLOCK = 2**17
 
 
 class Histogram(Distribution):

@@ -7,6 +7,7 @@ loss has the dtype of the network's outputs, float32 for half precision.
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 from collections.abc import Callable, Sequence
@@ -26,7 +27,13 @@ from histreg._checks import (
     check_tensor,
     check_weight,
 )
-from histreg._cross_entropy import cross_entropy, window_cross_entropy
+from histreg._compiled import CompiledGaussian, compiled_gaussian
+from histreg._cross_entropy import (
+    cross_entropy,
+    evaluated_cross_entropy,
+    reduced,
+    window_cross_entropy,
+)
 from histreg._tensors import as_float64, at_least_float32, float64_on, is_free_to_read
 from histreg._windows import TabulatedWindows
 from histreg.bins import Bins, checked_bins, replacing_bins, restored_bins
@@ -335,8 +342,15 @@ class TargetLoss:
         self._max_entries = max_entries
         self._windows: dict[tuple[torch.dtype, torch.device], Windows | None] = {}
 
-    def __call__(self, logits: Tensor, y: Tensor) -> Tensor:
-        """Return the cross-entropy of each sample with its target.
+    def __call__(
+        self,
+        logits: Tensor,
+        y: Tensor,
+        *,
+        reduction: str = "none",
+        is_within: bool = False,
+    ) -> Tensor:
+        """Return the cross-entropy of the samples with their targets.
 
         Parameters
         ----------
@@ -344,20 +358,61 @@ class TargetLoss:
             Half precision is evaluated in float32.
         y : Tensor of shape (...), or of its last dimensions
             Networks that are trained as one share their y.
+        reduction : {"none", "mean", "sum"}
+        is_within : bool
+            Whether all y are known to lie within the bins, which need no clipping then.
 
         Returns
         -------
-        Tensor of shape (...)
+        Tensor of shape (...), or () if reduced
         """
-        y = clip_to_bins(y, self.bins, self.target.out_of_range)
+        compiled = self._compiled_for(logits, y) if is_within else None
+        if compiled is not None:
+            losses = evaluated_cross_entropy(
+                self._plain, compiled, logits, y, reduction
+            )
+            if losses is not None:
+                return losses
+        if is_within and not self.bins.has_tails:
+            y = y.to(float64_on(y.device))
+        else:
+            y = clip_to_bins(y, self.bins, self.target.out_of_range)
         logits = at_least_float32(logits)
         windows = self.windows(logits.dtype, y.device)
         if windows is not None:
-            return window_cross_entropy(logits, windows(y))
+            return window_cross_entropy(logits, windows(y), reduction)
         probs = self.target.probs(y, self.bins)
         shape = (*y.shape, self.bins.n_bins)
         check_shape("target_probs", probs, shape, because="for y and the bins")
-        return cross_entropy(logits, probs.to(logits.dtype).expand_as(logits))
+        probs = probs.to(logits.dtype).expand_as(logits)
+        return reduced(cross_entropy(logits, probs), reduction)
+
+    def _compiled_for(self, logits: Tensor, y: Tensor) -> CompiledGaussian | None:
+        """Return the compiled loss if there is one that takes these samples."""
+        may_be_compiled = (
+            logits.dtype == torch.float32
+            and logits.device.type == "cpu"
+            and y.shape == logits.shape[:-1]
+        )
+        return self._compiled if may_be_compiled else None
+
+    @functools.cached_property
+    def _compiled(self) -> CompiledGaussian | None:
+        target = self.target
+        if (
+            not isinstance(target, GaussianTarget)
+            or target.out_of_range == "truncate"
+            or not self.bins.is_uniform
+            or target.tilts(self.bins)
+        ):
+            return None
+        return compiled_gaussian(self.bins, target.sigma_on(self.bins))
+
+    def _plain(self, logits: Tensor, y: Tensor) -> Tensor:
+        """Return the losses in PyTorch alone: (..., k), (...) -> (...)."""
+        windows = self.windows(logits.dtype, y.device)
+        assert windows is not None  # a Gaussian target
+        return window_cross_entropy(logits, windows(y.to(float64_on(y.device))))
 
     def windows(self, dtype: torch.dtype, device: torch.device) -> Windows | None:
         """Return the windows of the target, made on first use."""
@@ -427,7 +482,7 @@ class HistogramLoss(nn.Module):
     >>> loss = HistogramLoss(Bins.around(0.0, 100.0))
     >>> logits = torch.zeros(8, 100, requires_grad=True)
     >>> loss(logits, torch.linspace(0.0, 100.0, 8))
-    tensor(4.6052, grad_fn=<MeanBackward0>)
+    tensor(4.6052, grad_fn=<_WithGradientBackward>)
     """
 
     def __init__(
@@ -537,7 +592,11 @@ class HistogramLoss(nn.Module):
         elif censored is not None:
             upper = torch.where(censored, torch.inf, y)
         if isinstance(self.bins, Bins):
-            losses = self._losses(0, logits, y, upper)
+            is_plain = weight is None and upper is None
+            reduction = self.reduction if is_plain else "none"
+            losses = self._losses(0, logits, y, upper, reduction)
+            if is_plain:
+                return losses
         else:
             if logits.dim() < 2 or logits.shape[-2] != len(self.bins):
                 raise InputError(
@@ -547,16 +606,12 @@ class HistogramLoss(nn.Module):
             parts = []
             for i in range(len(self.bins)):
                 end = None if upper is None else upper[..., i]
-                parts.append(self._losses(i, logits[..., i, :], y[..., i], end))
+                parts.append(self._losses(i, logits[..., i, :], y[..., i], end, "none"))
             losses = torch.stack(parts, dim=-1)
         if weight is not None:
             losses = losses * weight.to(losses.dtype)
-        if self.reduction == "none":
-            return losses
-        if self.reduction == "sum":
-            return losses.sum()
-        if weight is None:
-            return losses.mean()
+        if weight is None or self.reduction != "mean":
+            return reduced(losses, self.reduction)
         return losses.sum() / weight.to(losses.dtype).sum()
 
     def rebin(self, bins: Bins | Sequence[Bins]) -> None:
@@ -570,13 +625,20 @@ class HistogramLoss(nn.Module):
             self._prepare()
 
     def _losses(
-        self, i: int, logits: Tensor, y: Tensor, upper: Tensor | None
+        self,
+        i: int,
+        logits: Tensor,
+        y: Tensor,
+        upper: Tensor | None,
+        reduction: str,
     ) -> Tensor:
-        """Return the loss per sample for the i-th target."""
+        """Return the loss for the i-th target, per sample if any are censored."""
         bins = self._bins_tuple[i]
         if upper is None:
-            self._look_at(y, bins)
-            return self._target_losses[i](logits, y)
+            is_within = self._look_at(y, bins)
+            return self._target_losses[i](
+                logits, y, reduction=reduction, is_within=is_within
+            )
         y = y if y.is_floating_point() else y.double()
         is_known = upper.isnan() | (upper == y)
         if is_free_to_read(y) and bool((upper < y).any()):
@@ -584,24 +646,30 @@ class HistogramLoss(nn.Module):
         # The other rows get values that are finite, and do not count.
         middle = y.new_full((), bins.low + (bins.high - bins.low) / 2)
         known = torch.where(y == -torch.inf, middle, y)
-        self._look_at(known, bins)
+        is_within = self._look_at(known, bins)
         bound = interval_loss(
             logits,
             y.masked_fill(is_known, -torch.inf),
             upper.masked_fill(is_known, torch.inf),
             bins,
         )
-        return torch.where(is_known, self._target_losses[i](logits, known), bound)
+        of_known = self._target_losses[i](
+            logits, known, reduction=reduction, is_within=is_within
+        )
+        return torch.where(is_known, of_known, bound)
 
-    def _look_at(self, y: Tensor, bins: Bins) -> None:
-        """Refuse y that is not finite and count y that will be clipped."""
+    def _look_at(self, y: Tensor, bins: Bins) -> bool:
+        """Refuse y that is not finite and count y that will be clipped.
+
+        Returns whether all y are known to lie within the bins.
+        """
         if not is_free_to_read(y) or y.numel() == 0:
-            return
+            return False
         y = y.detach() if y.is_floating_point() else y.double()
         # One pass over y in the usual case; a NaN makes both extremes NaN.
         smallest, largest = (extreme.item() for extreme in y.aminmax())
         if bins.lowest <= smallest and largest <= bins.highest:
-            return
+            return True
         check_finite("y", y)
         if self.out_of_range == "clip":
             n_outside = int(((y < bins.lowest) | (y > bins.highest)).sum())
@@ -614,6 +682,7 @@ class HistogramLoss(nn.Module):
                     stacklevel=6,  # the line that calls the module
                 )
             self.n_clipped += n_outside
+        return False
 
     def _prepare(self) -> None:
         """Build the tables of the targets for the present bins and device."""
