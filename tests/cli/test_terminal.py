@@ -1,6 +1,9 @@
 """Tables of numbers fit a terminal."""
 
 import io
+import os
+import subprocess
+import sys
 
 import pytest
 from rich.console import Console
@@ -33,3 +36,22 @@ def test_a_narrow_terminal_does_without_columns_and_names_them():
     assert "Not shown for lack of width: MAE, width." in printed(60)
     assert "123,456,789" not in printed(60)
     assert "a long name [of a model] in words" in printed(80)
+
+
+@pytest.mark.parametrize("width", [80, 140])
+@pytest.mark.parametrize(
+    "command", ["check houses.csv --target price", "inspect model"]
+)
+def test_a_command_fits_the_terminal_of_its_process(place, command, width):
+    result = subprocess.run(
+        [sys.executable, "-m", "histreg", *command.split()],
+        cwd=place,
+        env={**os.environ, "COLUMNS": str(width), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert len(lines) > 5 and max(map(len, lines)) <= width
+    assert "e-…" not in result.stdout

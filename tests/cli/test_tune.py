@@ -23,7 +23,7 @@ def folder(tmp_path, monkeypatch):
 def test_settings_are_found_written_and_used(folder):
     shown = histreg(*TUNE, *SMALL, "--out", "best.json", width=80).stdout
     assert max(map(len, shown.splitlines())) <= 80
-    assert shown.startswith("The defaults are the best of 1 settings.")
+    assert shown.startswith("Only the defaults were tried; allow more time or trials.")
     settings = json.loads((folder / "best.json").read_text())
     assert settings["hidden_layer_sizes"] == [128, 128, 128]
     settings["hidden_layer_sizes"] = [7]

@@ -112,6 +112,7 @@ def test_questions_are_answered_in_order(page_of_frame, tmp_path):
         "Where is it most wrong?",
         "What to do next",
     ]
+    assert "When it was fitted: The simple model boosting is as good" in html
     places = [html.index(answer) for answer in answers]
     assert places == sorted(places)
     assert "<code>histreg tune</code>" in html and "`" not in html

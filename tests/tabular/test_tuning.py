@@ -1,6 +1,7 @@
 """Settings are searched by cross-validated CRPS, and a search goes on."""
 
 import inspect
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -47,7 +48,8 @@ def test_a_search_stops_goes_on_and_knows_its_table(tmp_path):
     assert first.settings == _arguments(DEFAULT_SETTINGS)
     assert seen == [(1, first.crps, first.crps)]
     assert first.crps == first.crps_of_defaults
-    assert str(first) == "The defaults are the best of 1 settings."
+    assert str(first).startswith("Only the defaults were tried")
+    assert str(replace(first, n_trials=9)) == "The defaults are the best of 9 settings."
     more = tune(X, y, n_trials=3, on_trial=lambda *trial: seen.append(trial), **options)
     assert [number for number, _, _ in seen] == [1, 2, 3]
     assert more.n_trials == 3 and more.crps == min(crps for _, crps, _ in seen)

@@ -155,6 +155,7 @@ def draw_error_by_spread(
         xlim=(0, top),
         ylim=(0, top),
     )
+    ax.locator_params(nbins=5)  # long numbers do not touch
 
 
 def _root_mean_square(values: Array) -> float:

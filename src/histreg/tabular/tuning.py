@@ -62,6 +62,8 @@ class Tuning:
     gain: Estimate | None
 
     def __str__(self) -> str:
+        if self.n_trials == 1:
+            return "Only the defaults were tried; allow more time or trials."
         if self.gain is None:
             return f"The defaults are the best of {self.n_trials} settings."
         verdict = (
