@@ -17,7 +17,16 @@ from types import ModuleType
 from typing import Any
 
 import histreg
-from histreg import losses, metrics, spacings, tails, targets, theory
+from histreg import (
+    displays,
+    losses,
+    metrics,
+    spacings,
+    tabular,
+    tails,
+    targets,
+    theory,
+)
 
 PAGE = Path(__file__).with_suffix(".md")
 OPENING = """# API reference
@@ -35,6 +44,7 @@ ENTRY = re.compile(r"^(\S[^\n:]*?)(?: : ([^\n]+))?$")
 def page() -> str:
     """Return the whole page."""
     modules = [histreg, spacings, tails, targets, losses, metrics, theory]
+    modules += [displays, tabular]
     parts = [OPENING, *(contents(module) for module in modules)]
     parts += [part for module in modules for part in described(module)]
     return "\n".join(parts)

@@ -22,7 +22,7 @@ LAYERS = [
     {"report"},
     {"study"},
     {"tabular"},
-    {"heads", "losses"},
+    {"displays", "heads", "losses"},
     {"_cross_entropy", "_rebinning", "metrics", "theory"},
     {"_survival"},
     {"_observations"},
