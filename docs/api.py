@@ -17,7 +17,17 @@ from types import ModuleType
 from typing import Any
 
 import histreg
-from histreg import losses, metrics, rl, spacings, tails, targets, theory
+from histreg import (
+    displays,
+    losses,
+    metrics,
+    rl,
+    spacings,
+    tabular,
+    tails,
+    targets,
+    theory,
+)
 
 PAGE = Path(__file__).with_suffix(".md")
 OPENING = """# API reference
@@ -35,6 +45,7 @@ ENTRY = re.compile(r"^(\S[^\n:]*?)(?: : ([^\n]+))?$")
 def page() -> str:
     """Return the whole page."""
     modules = [histreg, spacings, tails, targets, losses, metrics, theory, rl]
+    modules += [displays, tabular]
     parts = [OPENING, *(contents(module) for module in modules)]
     parts += [part for module in modules for part in described(module)]
     return "\n".join(parts)

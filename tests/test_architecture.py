@@ -23,7 +23,7 @@ LAYERS = [
     {"study"},
     {"tabular"},
     {"rl"},
-    {"heads", "losses"},
+    {"displays", "heads", "losses"},
     {"_compiled", "_cross_entropy", "_rebinning", "metrics", "theory"},
     {"_survival"},
     {"_observations"},

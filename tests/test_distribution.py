@@ -7,10 +7,11 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 from torch.distributions import Distribution, kl_divergence
 from torch.func import vmap
 
-from histreg import Bins, Histogram
+from histreg import Bins, Histogram, InputError
 from histreg.tails import Tail
 from tests import references
 from tests.registries import BINS, DISTRIBUTION_NAMES, distributions
@@ -785,3 +786,26 @@ def test_parameters_must_be_floating_tensors():
         Histogram(BINS["two"], logits=[0.0, 1.0])
     with pytest.raises(TypeError, match="logits must be floating point"):
         Histogram(BINS["two"], logits=torch.tensor([0, 1]))
+
+
+def test_a_plot_shows_density_mean_interval_and_y():
+    d = Histogram(Bins([0.0, 1.0, 3.0]), probs=torch.tensor([[0.5, 0.5]] * 2))
+    ax = d[0].plot(Figure().add_subplot(), y=2.5)
+    assert ax.patches[0].get_data().values.tolist() == [
+        0.5,
+        0.25,
+    ]  # probability / width
+    assert [line.get_xdata()[0] for line in ax.lines] == [1.25, 2.5]
+    span = ax.patches[1].get_x(), ax.patches[1].get_width()
+    lower, upper = d[0].interval(0.9)
+    assert span == pytest.approx((lower.item(), (upper - lower).item()))
+    ax = d.plot(Figure().add_subplot())
+    assert len(ax.patches) == 2  # lines only, without an interval
+
+
+def test_a_plot_of_many_or_of_none_is_refused():
+    d = Histogram(Bins([0.0, 1.0, 3.0]), logits=torch.zeros(13, 2))
+    with pytest.raises(InputError, match=r"from 1 to 12 histograms, got batch shape"):
+        d.plot()
+    with pytest.raises(InputError, match=r"from 1 to 12 histograms"):
+        d[:0].plot()

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 import torch
 from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import mean_pinball_loss
 from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from histreg import Bins, Histogram, metrics
+from histreg import Bins, Histogram, InputError, metrics
 from histreg.metrics import SCORERS, Scorer
 
 
@@ -36,6 +37,16 @@ class Marginal(BaseEstimator, RegressorMixin):
 
     def predict(self, X):
         return np.full(len(X), self.y_.mean())
+
+
+class Own(Marginal):
+    """The same on bins that end with the training targets."""
+
+    def predict_dist(self, X):
+        borders = np.linspace(self.y_.min(), self.y_.max(), 16)
+        mass, _ = np.histogram(self.y_, borders)
+        probs = torch.tensor(mass / mass.sum()).expand(len(X), -1)
+        return Histogram(Bins(borders), probs=probs)
 
 
 @pytest.fixture
@@ -159,7 +170,46 @@ def test_scorers_see_through_pipelines_and_searches(data):
     search = GridSearchCV(pipeline, {"standardscaler__with_mean": [True, False]}, cv=2)
     assert scorer(search.fit(X, y), X, y) < 0
     with pytest.raises(TypeError, match=r"predict_dist.* LinearRegression"):
-        scorer(LinearRegression(), X, y)
+        SCORERS["neg_log_score"](LinearRegression(), X, y)
+
+
+def test_the_crps_of_one_number_is_its_absolute_error(data):
+    X, y = data
+    plain = LinearRegression().fit(X, y)
+    expected = -np.abs(plain.predict(X) - y).mean()
+    for estimator in (plain, make_pipeline(LinearRegression()).fit(X, y)):
+        assert SCORERS["neg_crps"](estimator, X, y) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    "func, inverse",
+    [(np.log, np.exp), (np.negative, np.negative), (np.reciprocal, np.reciprocal)],
+)
+def test_a_transformed_target_is_transformed_back(data, func, inverse):
+    X, y = data
+    wrapped = TransformedTargetRegressor(Own(), func=func, inverse_func=inverse)
+    wrapped.fit(X, y)
+    d = metrics.predicted_distribution(make_pipeline(wrapped), X)
+    inner = wrapped.regressor_.predict_dist(X)
+    levels = torch.tensor([0.1, 0.5, 0.9], dtype=torch.float64)
+    # Borders go to borders, and so do their probabilities.
+    at = inner.bins.borders[[3, 7, 11]].numpy()
+    falls = inverse(at[0]) > inverse(at[1])
+    for border in at:
+        below = inner.cdf(float(border))[0].item()
+        found = d.cdf(float(inverse(border)))[0].item()
+        assert found == pytest.approx(1 - below if falls else below)
+    assert bool((d.quantiles(levels).diff(dim=0) > 0).all())
+    assert SCORERS["neg_crps"](wrapped, X, y) < 0
+
+
+def test_a_transformation_that_turns_is_refused(data):
+    X, y = data
+    wrapped = TransformedTargetRegressor(
+        Own(), func=np.negative, inverse_func=np.square, check_inverse=False
+    ).fit(X, y - 1)
+    with pytest.raises(InputError, match="must rise or fall strictly over all bins"):
+        metrics.predicted_distribution(wrapped, X)
 
 
 def test_a_pipeline_may_have_one_step(data):

@@ -7,7 +7,16 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from histreg import losses, metrics, rl, spacings, tails, targets, theory
+    from histreg import (
+        displays,
+        losses,
+        metrics,
+        rl,
+        spacings,
+        tails,
+        targets,
+        theory,
+    )
     from histreg.bins import PRESETS, Bins
     from histreg.distribution import Histogram
     from histreg.errors import InputError
@@ -25,6 +34,7 @@ __all__ = [
     "HistogramRegressor",
     "InputError",
     "Tail",
+    "displays",
     "losses",
     "metrics",
     "rl",

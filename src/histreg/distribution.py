@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.nn.functional as F
@@ -13,6 +13,7 @@ from torch.distributions import Distribution, constraints
 from torch.distributions.kl import register_kl
 from torch.distributions.utils import lazy_property
 
+from histreg._axes import BLUE, GREY, ORANGE, axes_or_new
 from histreg._checks import check_choice, check_fraction, check_tensor
 from histreg._names import INTERVALS
 from histreg._tensors import (
@@ -27,6 +28,10 @@ from histreg.bins import Bins, check_bins
 from histreg.errors import InputError
 from histreg.tails import Tail
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MAX_DRAWN = 12  # histograms in one plot; more are a blot
 # Many rows are evaluated in blocks of this many probabilities: their intermediates, in
 # float64, stay in the cache, and their memory is used again.
 _BLOCK = 2**17
@@ -688,6 +693,64 @@ class Histogram(Distribution):
             ),
             Histogram.__new__(Histogram),
         )
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        y: Tensor | float | None = None,
+        coverage: float | None = 0.9,
+        color: str = BLUE,
+    ) -> Axes:
+        """Draw the density, the mean, an interval, and y if it is known.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            By default those of a new figure. Needs the extra ``plot``.
+        y : float or Tensor of shape (...), optional
+            What came, drawn as a line.
+        coverage : float in (0, 1), optional
+            Of the central interval that is shaded; None for none. Several histograms
+            are drawn as lines, without it.
+        color : str
+
+        Returns
+        -------
+        Axes
+            Of a tail only the part within the bins is drawn.
+        """
+        n = math.prod(self.batch_shape)
+        if not 1 <= n <= MAX_DRAWN:
+            raise InputError(
+                f"plot draws from 1 to {MAX_DRAWN} histograms, got batch shape "
+                f"{tuple(self.batch_shape)}; choose some, as in d[:{MAX_DRAWN}].plot()"
+            )
+        ax = axes_or_new(ax)
+        with torch.no_grad():
+            borders, widths = self._geometry()
+            density = (self._wide_probs / widths).reshape(n, -1).cpu().numpy()
+            edges = borders.cpu().numpy()
+            low, high = self.quantiles([0.001, 0.999]).reshape(2, n).cpu()
+            means = self.mean.reshape(n).tolist()
+        for one, mean in zip(density, means, strict=True):
+            ax.stairs(
+                one, edges, fill=n == 1, color=color, alpha=0.45 if n == 1 else 0.8
+            )
+            ax.axvline(mean, color=color, lw=1.2, ls="--")
+        if coverage is not None and n == 1:
+            ends = (end.item() for end in self.interval(coverage))
+            ax.axvspan(*ends, color=GREY, alpha=0.15, lw=0)
+        shown = [low.min().item(), high.max().item()]
+        if y is not None:
+            values = torch.as_tensor(y).expand(self.batch_shape).reshape(n).tolist()
+            for value in values:
+                ax.axvline(value, color=ORANGE, lw=1.6)
+            shown += values
+        room = 0.05 * (max(shown) - min(shown))
+        ax.set_xlim(min(shown) - room, max(shown) + room)
+        ax.set(xlabel="y", ylabel="density", ylim=(0, None))
+        return ax
 
     def __getitem__(self, index: Any) -> Histogram:
         """Index the batch: ``d[0]``, ``d[:, 3]``, ``d[mask]``."""

@@ -4,8 +4,8 @@ Functions take predictions and y of equal shapes (nothing is broadcast), as tens
 arrays or lists. They return one value per sample, which can be averaged, weighted or
 paired: float64 on the CPU, without gradients. Smaller is better for all scores.
 `SCORERS` holds their means as scikit-learn scorers, for any estimator with
-``predict_dist``. Only `concordance` returns a single number for all samples, and
-greater is better.
+``predict_dist``; ``neg_crps`` also for one that predicts a number. Only `concordance`
+returns a single number for all samples, and greater is better.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from histreg._checks import (
 from histreg._observations import as_tensor, observed, same_shape
 from histreg._survival import censored_crps, concordance
 from histreg._tensors import as_float64
+from histreg.bins import Bins
 from histreg.distribution import Histogram
+from histreg.errors import InputError
 
 __all__ = [
     "SCORERS",
@@ -39,6 +41,7 @@ __all__ = [
     "log_score",
     "pinball",
     "pit",
+    "predicted_distribution",
     "width",
 ]
 
@@ -182,18 +185,22 @@ def width(lower: ArrayLike | Tensor, upper: ArrayLike | Tensor) -> Tensor:
 class Scorer:
     """The mean of a metric as a scikit-learn scorer: ``scorer(estimator, X, y)``.
 
-    The estimator must have ``predict_dist(X)``, or be a pipeline or a search such as
-    ``GridSearchCV`` around one that does. Greater is better for scikit-learn, so scores
-    are negated. Pass it as ``scoring=`` to functions such as ``cross_val_score``.
+    The estimator must have ``predict_dist(X)``, or be a pipeline, a search such as
+    ``GridSearchCV`` or a ``TransformedTargetRegressor`` around one that does, see
+    `predicted_distribution`. Greater is better for scikit-learn, so scores are negated.
+    Pass it as ``scoring=`` to functions such as ``cross_val_score``.
 
     Parameters
     ----------
     metric : callable, (Histogram, Tensor) -> Tensor of values per sample
     sign : {-1, 1}
+    of_point : callable, (Tensor, Tensor) -> Tensor, optional
+        The metric of one predicted number, for estimators without a distribution.
     """
 
     metric: Callable[[Histogram, Tensor], Tensor]
     sign: int = -1
+    of_point: Callable[[Tensor, Tensor], Tensor] | None = None
 
     def __call__(
         self,
@@ -203,7 +210,12 @@ class Scorer:
         sample_weight: ArrayLike | None = None,
     ) -> float:
         """Return the (weighted) mean of the metric on this data, times ``sign``."""
-        values = as_float64(self.metric(_predicted(estimator, X), as_tensor(y)))
+        if self.of_point is not None and not _has_distribution(estimator):
+            predicted, truth = same_shape(prediction=estimator.predict(X), y=y)
+            values = self.of_point(predicted, truth)
+        else:
+            distribution = predicted_distribution(estimator, X)
+            values = as_float64(self.metric(distribution, as_tensor(y)))
         if sample_weight is None:
             return self.sign * values.mean().item()
         weight = as_float64(sample_weight)
@@ -212,18 +224,71 @@ class Scorer:
         return self.sign * ((values * weight).sum() / weight.sum()).item()
 
 
-def _predicted(estimator: Any, X: Any) -> Histogram:
-    """Return the distribution, also of an estimator within a pipeline or a search."""
+def predicted_distribution(estimator: Any, X: Any) -> Histogram:
+    """Return the distribution that an estimator predicts, in units of y.
+
+    Parameters
+    ----------
+    estimator : estimator with ``predict_dist``, or around one
+        A pipeline, a search such as ``GridSearchCV``, or a
+        ``TransformedTargetRegressor``. The borders of its bins are transformed back to
+        the units of y, and each bin keeps its probability; quantiles and intervals are
+        then those of y. The transformation must be strictly increasing or decreasing
+        over all bins, and bins must not have tails.
+    X : array-like or data frame of shape (n, d)
+
+    Returns
+    -------
+    Histogram of batch shape (n,)
+    """
     estimator = getattr(estimator, "best_estimator_", estimator)
     if hasattr(estimator, "steps"):
         if len(estimator.steps) > 1:
             X = estimator[:-1].transform(X)
-        return _predicted(estimator[-1], X)
+        return predicted_distribution(estimator[-1], X)
+    if hasattr(estimator, "transformer_") and hasattr(estimator, "regressor_"):
+        inner = predicted_distribution(estimator.regressor_, X)
+        return _transformed_back(inner, estimator.transformer_)
     if not hasattr(estimator, "predict_dist"):
         raise TypeError(
             f"estimator must have predict_dist(X), got {type(estimator).__name__}"
         )
     return estimator.predict_dist(X)
+
+
+def _has_distribution(estimator: Any) -> bool:
+    """Whether an estimator, or the one within it, has ``predict_dist``."""
+    for name in ("best_estimator_", "regressor_"):
+        estimator = getattr(estimator, name, estimator)
+    if hasattr(estimator, "steps"):
+        return _has_distribution(estimator[-1])
+    return hasattr(estimator, "predict_dist")
+
+
+def _transformed_back(inner: Histogram, transformer: Any) -> Histogram:
+    """Return a histogram in the units before a transformer, bin by bin."""
+    if inner.bins.has_tails:
+        raise InputError(
+            "a transformed target cannot be combined with tails, got bins with tails"
+        )
+    borders = inner.bins.borders.numpy().reshape(-1, 1)
+    original = as_float64(transformer.inverse_transform(borders)).flatten()
+    steps = original.diff()
+    if not bool((steps > 0).all() or (steps < 0).all()) or not bool(
+        original.isfinite().all()
+    ):
+        raise InputError(
+            "the inverse of the transformer must rise or fall strictly over all bins, "
+            f"from {borders[0, 0]:g} to {borders[-1, 0]:g}, which it does not; set "
+            "y_range of the regressor to the range of the transformed y"
+        )
+    if bool((steps < 0).all()):
+        return Histogram(Bins(original.flip(0)), logits=inner.logits.flip(-1))
+    return Histogram(Bins(original), logits=inner.logits)
+
+
+def _absolute_error(prediction: Tensor, y: Tensor) -> Tensor:
+    return (prediction - y).abs()
 
 
 def _interval_score_90(distribution: Histogram, y: Tensor) -> Tensor:
@@ -243,7 +308,7 @@ def _pinball_90(distribution: Histogram, y: Tensor) -> Tensor:
 
 
 SCORERS = {
-    "neg_crps": Scorer(crps),
+    "neg_crps": Scorer(crps, of_point=_absolute_error),
     "neg_log_score": Scorer(log_score),
     "neg_pinball_90": Scorer(_pinball_90),
     "neg_interval_score_90": Scorer(_interval_score_90),

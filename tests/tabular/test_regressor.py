@@ -1176,3 +1176,24 @@ def test_tails_are_not_fitted_to_lower_bounds():
     model = HistogramRegressor(tails="gpd")
     with pytest.raises(ValueError, match="tails cannot be combined with censored"):
         model.fit([[0.0], [1.0]], [0.0, 1.0], censored=[True, False])
+
+
+def test_a_generator_is_a_random_state():
+    X, y = data(60)
+    tiny = {**SMALL, "n_estimators": 1, "blend_with": (), "max_iter": 1}
+    models = [
+        HistogramRegressor(**{**tiny, "random_state": np.random.default_rng(seed)})
+        for seed in (3, 3, 4)
+    ]
+    one, same, other = (model.fit(X, y).predict(X) for model in models)
+    assert np.array_equal(one, same) and not np.array_equal(one, other)
+    # It is drawn from, so that the next fit differs, as with a RandomState.
+    assert not np.array_equal(models[0].fit(X, y).predict(X), one)
+    draws = [models[0].sample(X, random_state=np.random.default_rng(5)) for _ in "ab"]
+    assert np.array_equal(*draws)
+
+
+def test_an_array_with_text_is_refused_with_what_to_do():
+    X = np.array([[1.0, "flat"], [2.0, "house"]], dtype=object)
+    with pytest.raises(ValueError, match=r"a data frame if it has text.*'flat'"):
+        HistogramRegressor().fit(X, [1.0, 2.0])

@@ -237,7 +237,9 @@ def app_of(service: Service, *, hosts: list[str] | None = None) -> FastAPI:
 
     @app.get("/", response_class=HTMLResponse, include_in_schema=False)
     async def try_it() -> HTMLResponse:
-        policy = "default-src 'self' 'unsafe-inline'; frame-ancestors 'none'"
+        policy = (
+            "default-src 'self' 'unsafe-inline'; img-src data:; frame-ancestors 'none'"
+        )
         return HTMLResponse(page, headers={"Content-Security-Policy": policy})
 
     @app.get("/health")

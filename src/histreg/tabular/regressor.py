@@ -87,6 +87,7 @@ from histreg.tabular.training_rows import TrainingRows, rows_of
 from histreg.tabular.training_state import TrainingState
 from histreg.targets import TargetFunction
 
+RandomSource = int | np.random.RandomState | np.random.Generator | None
 OUTPUT_TYPES = ("mean", "median", "mode", "quantiles")
 DECILES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
@@ -180,7 +181,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         Of each network. ``"auto"`` lets every row be one of validation once, up to
         10,000 rows, and is a tenth for more rows or one network.
     n_iter_no_change : int
-    random_state : int, RandomState or None
+    random_state : int, RandomState, Generator or None
     verbose : bool
         Print a line per epoch.
     warm_start : bool
@@ -275,7 +276,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         early_stopping: bool = True,
         validation_fraction: float | str = "auto",
         n_iter_no_change: int = 10,
-        random_state: int | np.random.RandomState | None = None,
+        random_state: RandomSource = None,
         verbose: bool = False,
         warm_start: bool = False,
         device: str = "auto",
@@ -367,7 +368,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                     f"in each column of y, got all {len(data.y)} targets of a column "
                     "censored"
                 )
-            seed = check_random_state(self.random_state).randint(2**31)
+            seed = _random_state(self.random_state).randint(2**31)
             with self._drawing(seed, device) as generators:
                 if goes_on:
                     self._grow(data)
@@ -442,7 +443,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                 X, y, sample_weight, censored, y_upper, reset=first
             )
             if first or not hasattr(self, "_generator"):
-                self._generator = check_random_state(self.random_state)
+                self._generator = _random_state(self.random_state)
             seed = self._generator.randint(2**31)
             with self._drawing(seed, device) as generators:
                 if first:
@@ -791,7 +792,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         self,
         X: Any,
         n_samples: int = 1,
-        random_state: int | np.random.RandomState | None = None,
+        random_state: RandomSource = None,
     ) -> NDArray[np.float64]:
         """Return draws from each row's distribution.
 
@@ -799,7 +800,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         ----------
         X : array-like or data frame of shape (n, d)
         n_samples : int
-        random_state : int, RandomState or None
+        random_state : int, RandomState, Generator or None
 
         Returns
         -------
@@ -808,7 +809,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         """
         check_count("n_samples", n_samples, at_least=1)
         generator = torch.Generator()
-        generator.manual_seed(int(check_random_state(random_state).randint(2**31)))
+        generator.manual_seed(int(_random_state(random_state).randint(2**31)))
         return self._read(X, lambda p: p.sample(n_samples, generator))
 
     def save(self, path: str | Path) -> None:
@@ -1059,6 +1060,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                 "X must be a data frame, as in fit, to distinguish times from "
                 f"numbers, got {type(X).__name__}"
             )
+        _check_no_text(X)
         with _input_errors():
             numbers = validate_data(
                 self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=reset
@@ -1181,7 +1183,30 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         return regressor
 
 
+def _random_state(source: RandomSource) -> np.random.RandomState:
+    """Return scikit-learn's kind of generator; a `Generator` is drawn from once."""
+    if isinstance(source, np.random.Generator):
+        return np.random.RandomState(int(source.integers(2**31)))
+    return check_random_state(source)
+
+
 _GLOBAL_GENERATORS = threading.RLock()  # held while they are seeded for a backbone
+
+
+def _check_no_text(X: Any) -> None:
+    """Raise if an array holds text, which only a data frame has as labels."""
+    if not (isinstance(X, np.ndarray) and X.dtype.kind in "OUS" and X.ndim == 2):
+        return
+    for j, column in enumerate(X.T):
+        text = next((value for value in column if isinstance(value, str)), None)
+        if text is not None:
+            try:
+                float(text)
+            except ValueError:
+                raise InputError(
+                    f"X must be a data frame if it has text, which becomes labels, got "
+                    f"an array with {text!r} in column {j}; use pandas.DataFrame(X)"
+                ) from None
 
 
 @contextmanager
