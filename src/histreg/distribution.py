@@ -157,7 +157,9 @@ class Histogram(Distribution):
         shape = torch.broadcast_shapes(batch, *(value.shape for value in values))
         n_leading = len(shape) - len(batch)
         if (
-            self._parameter.numel() <= _BLOCK
+            # The number of rows is not known while a model is exported or compiled.
+            torch.compiler.is_compiling()
+            or self._parameter.numel() <= _BLOCK
             or shape[n_leading:] != batch
             # A graph would keep the intermediates of all blocks.
             or any(tensor.requires_grad for tensor in tensors)

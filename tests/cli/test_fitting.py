@@ -122,8 +122,8 @@ def test_targets_may_be_intervals(options):
     parts = fitting.split(data, chosen)
     assert not len(parts.calibrate)
     model = fitting.fit(data, parts, chosen)
-    assert fitting.score(model, data, parts, chosen) == {}
-    fitting.save(model, {}, data, parts, chosen)
+    assert fitting.score(model, data, parts, chosen) == fitting.Tested({})
+    fitting.save(model, fitting.Tested({}), data, parts, chosen)
     assert HistogramRegressor.load("m").notes_["censored"] == "most"
     with pytest.raises(InputError, match="--censored and --upper cannot be combined"):
         options(upper="most", censored="most")

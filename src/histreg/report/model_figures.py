@@ -94,17 +94,21 @@ def draw_predictions(ax: Axes, predicted: Array, y: Array, *, target: str) -> No
 
 def draw_distribution(ax: Axes, one: Histogram, y: float, *, target: str) -> None:
     """Draw the predicted density of a row, its mean, 90 % interval and the truth."""
+    low, high = one.quantiles([0.001, 0.999]).tolist()
+    room = (high - low) * 0.05
+    start, end = min(low, y) - room, max(high, y) + room
     borders = one.bins.borders.numpy()
-    ax.stairs(
-        one.probs.numpy() / np.diff(borders), borders, fill=True, color=BLUE, alpha=0.45
-    )
+    # Only the bins that are shown: there may be hundreds more.
+    first, last = np.searchsorted(borders, [start, end])
+    shown = slice(max(first - 1, 0), max(last, 1))
+    density = (one.probs.numpy() / np.diff(borders))[shown]
+    edges = borders[shown.start : shown.start + len(density) + 1]
+    ax.stairs(density, edges, fill=True, color=BLUE, alpha=0.45)
     lower, upper = (end.item() for end in one.interval(0.9))
     ax.axvspan(lower, upper, color=GREY, alpha=0.15, lw=0)
     ax.axvline(one.mean.item(), color=BLUE, lw=1.2, ls="--")
     ax.axvline(y, color=ORANGE, lw=1.6)
-    low, high = one.quantiles([0.001, 0.999]).tolist()
-    room = (high - low) * 0.05
-    ax.set_xlim(min(low, y) - room, max(high, y) + room)
+    ax.set_xlim(start, end)
     ax.set_yticks([])
     ax.locator_params(axis="x", nbins=4)
     ax.set_xlabel(target)

@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from histreg.errors import InputError
-from histreg.tabular.columns import Table
+from histreg.tabular.columns import Table, calendar, n_numbers
 
 if TYPE_CHECKING:
     from histreg.tabular.regressor import HistogramRegressor
@@ -116,7 +117,10 @@ def with_value(table: Table, column: int, value: Any) -> Table:
     """
     numbers, labels = table.numbers.copy(), table.labels.copy()
     is_label, place = _place(table.kinds, column)
-    (labels if is_label else numbers)[:, place] = value
+    if table.kinds[column] == "time":
+        numbers[:, place] = calendar(torch.tensor(value, dtype=torch.float64)).numpy()
+    else:
+        (labels if is_label else numbers)[:, place] = value
     return table._replace(numbers=numbers, labels=labels)
 
 
@@ -129,9 +133,10 @@ def stacked(tables: Sequence[Table]) -> Table:
 
 
 def values_of(table: Table, column: int) -> NDArray[Any]:  # (n,)
-    """Return a column: float64, or for labels objects."""
+    """Return a column: float64, times in seconds, or for labels objects."""
     is_label, place = _place(table.kinds, column)
-    return (table.labels if is_label else table.numbers)[:, place]
+    # The first number of a time is the time itself.
+    return (table.labels if is_label else table.numbers)[:, place.start]
 
 
 def shown_value(kind: str, value: Any) -> str:
@@ -146,8 +151,14 @@ def shown_value(kind: str, value: Any) -> str:
     return f"{value:,.6g}" + (" s" if kind == "duration" else "")
 
 
-def _place(kinds: Sequence[str], column: int) -> tuple[bool, int]:
-    """Return whether a column is one of labels, and its place among its kind."""
-    is_label = kinds[column] == "label"
-    before = [kind == "label" for kind in kinds[:column]]
-    return is_label, before.count(is_label)
+def _place(kinds: Sequence[str], column: int) -> tuple[bool, slice]:
+    """Return whether a column is one of labels, and where it is among those.
+
+    Of the numbers, a column of times takes several.
+    """
+    before, kind = kinds[:column], kinds[column]
+    if kind == "label":
+        start = before.count("label")
+        return True, slice(start, start + 1)
+    start = n_numbers(before)
+    return False, slice(start, start + n_numbers([kind]))

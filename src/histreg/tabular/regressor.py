@@ -195,8 +195,9 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     Attributes
     ----------
     bins_ : Bins, or a tuple of them for y of shape (n, m)
-        Those of the predicted distributions: ``n_bins``, or 2, 4 or 8 times as many
-        where residuals of held-out rows are narrower than two bins.
+        Those of the networks. Predicted distributions have 2, 4 or 8 bins for each of
+        them where residuals of held-out rows are narrower than two bins, unless
+        ``bins`` were given.
     history_ : dict of lists
         ``loss``, ``validation_loss``, ``validation_error`` (mean absolute error in
         units of y; for a censored target, by how much the mean is below it) and
@@ -398,8 +399,16 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                     )
                 if data.other_end is None:
                     names = blended_models(self)
-                    stack(self.model_, names, data, rows, held_out, generators)
-            self._show_bins()
+                    divides = isinstance(self.bins, str)  # given bins stay as they are
+                    stack(
+                        self.model_,
+                        names,
+                        data,
+                        rows,
+                        held_out,
+                        generators,
+                        divides_bins=divides,
+                    )
             self._keep(history)
         return self
 
@@ -474,7 +483,6 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                         generators,
                         optimizer=self._optimizers[1],
                     )
-            self._show_bins()
             self._keep(history, append=not first)
         return self
 
@@ -1093,7 +1101,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
 
     def _show_bins(self) -> None:
         """Set the attributes that describe the bins of the model."""
-        bins = self.model_.bins
+        bins = self.model_.objective.bins
         self.bins_ = bins[0] if self.model_.is_flat else bins
         self.n_outputs_ = len(bins)
 

@@ -39,6 +39,8 @@ def stack(
     rows: TrainingRows[tuple[Tensor, ...]],
     held_out: Tensor,
     generators: Generators,
+    *,
+    divides_bins: bool = True,
 ) -> None:
     """Mix the networks of a model with simple models, by its held-out rows.
 
@@ -55,6 +57,8 @@ def stack(
     held_out : Tensor of shape (M, n), bool
         The rows that each network has not seen.
     generators : Generators
+    divides_bins : bool
+        Whether bins are divided where residuals are narrow.
     """
     chosen = torch.nonzero(held_out.any(dim=0).cpu()).flatten()
     if len(chosen) < MIN_ROWS or not names:
@@ -85,7 +89,7 @@ def stack(
             )
         )
     ]
-    n_divided = max(target.n_divided for target in targets)
+    n_divided = max(target.n_divided for target in targets) if divides_bins else 1
     weight, gain = data.weight[chosen], averaging_gain(len(data))
     blends = [target.blend(weight, n_divided, gain) for target in targets]
     model.blends = [blend.without_unused() for blend in blends]
