@@ -7,6 +7,7 @@ need the extra ``plot``.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -28,12 +29,12 @@ Array = NDArray[np.float64]
 COVERAGES = tuple(round(0.1 * i, 1) for i in range(1, 10))
 
 
-class _Display:
+class _Display(ABC):
     """What displays share: they are drawn as soon as they are computed."""
 
+    @abstractmethod
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw it, on the axes of a new figure by default."""
-        raise NotImplementedError
 
     @classmethod
     def from_predictions(
@@ -53,8 +54,9 @@ class _Display:
         return cls.from_predictions(distribution, y, ax=ax)
 
     @classmethod
+    @abstractmethod
     def _of(cls, distribution: Histogram, y: ArrayLike | Tensor) -> Self:
-        raise NotImplementedError
+        """Return the display, not drawn yet."""
 
 
 class CoverageDisplay(_Display):
