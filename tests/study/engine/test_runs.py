@@ -12,6 +12,7 @@ from histreg.study.methods import L2, MDN, HLGauss
 from histreg.study.series.runs import ForecastRun
 from histreg.study.shapes.runs import ShapeRun
 from histreg.study.sines.runs import SineRun
+from histreg.study.tables.runs import TableRun
 from histreg.study.tabular.runs import TabularRun
 from tests.study.descriptions import run_of
 
@@ -78,6 +79,8 @@ def groups_of(run):
             return [f"{run.dataset}, {run.architecture}, {run.method.name}"]
         case ShapeRun():
             return [f"shapes, {run.dataset}", f"shapes, {run.method}"]
+        case TableRun():
+            return []  # all were made beside other work
         case Measurement():
             on_its_own = run.what in ("label-bias", "targets")
             return [f"{run.what} {run.dataset}" if on_its_own else run.what]
