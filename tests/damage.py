@@ -264,6 +264,10 @@ WRONG: dict[tuple[str, ...], list[Any]] = {
         *[None, "3", True, [], {}, "Auto", -1, 0, 7, 1.5],
         *[2**40, 2**62, 10**30, 1e308, 10**400],
     ],
+    ("options", "n_waves"): [
+        *[None, "3", True, [], {}, "Auto", -1, 1, 7, 1.5],
+        *[2**40, 2**62, 10**30, 1e308, 10**400],
+    ],
     ("options", "n_bins"): NO_NUMBER,
     ("options", "sigma_in_bins"): [*NO_NUMBER, 0, -1],
     ("options", "padding_in_sigmas"): NO_NUMBER,

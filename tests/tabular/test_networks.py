@@ -14,6 +14,7 @@ from histreg.tabular.networks import (
     Stack,
     StackedLinear,
     TabularBody,
+    Waves,
     dropout,
 )
 
@@ -25,6 +26,20 @@ def test_a_stacked_linear_is_many_linears(generator):
         one = nn.Linear(4, 5)
         one.weight.data, one.bias.data = stacked.weight[i].T, stacked.bias[i, 0]
         torch.testing.assert_close(out, one(x[i]))
+
+
+def test_waves_follow_their_formula(generator):
+    x = torch.randn(6, 3, dtype=torch.float64, generator=generator)
+    out = Waves(4)(x)
+    assert out.shape == (6, 27)
+    row, column = 4, 2
+    expected = [x[row, column].item()]
+    for wave in (math.sin, math.cos):
+        for frequency in (0.1, 0.25, 0.625, 1.5625):
+            angle = 2 * math.pi * frequency * expected[0]
+            expected.append(0.1 / frequency * wave(angle))
+    torch.testing.assert_close(out[row, 18:].tolist(), expected)
+    torch.testing.assert_close(Waves(0)(x), x)
 
 
 def test_a_periodic_embedding_follows_its_formula(generator):
@@ -62,9 +77,9 @@ def test_unknown_labels_start_at_zero_and_others_apart():
 
 @pytest.mark.parametrize("n_numbers, n_codes", [(3, ()), (0, (4, 5)), (3, (4,))])
 @pytest.mark.parametrize("hidden", [(), (6,), (6, 5)])
-@pytest.mark.parametrize("embedding_width", [0, 2])
+@pytest.mark.parametrize("embedding_width, n_waves", [(0, 0), (0, 3), (2, 3)])
 def test_bodies_of_any_shape_give_their_features(
-    n_numbers, n_codes, hidden, embedding_width
+    n_numbers, n_codes, hidden, embedding_width, n_waves
 ):
     body = TabularBody(
         2,
@@ -72,6 +87,7 @@ def test_bodies_of_any_shape_give_their_features(
         n_codes,
         hidden_layer_sizes=hidden,
         embedding_width=embedding_width,
+        n_waves=n_waves,
     )
     numbers = torch.randn(7, n_numbers)
     codes = torch.zeros(7, len(n_codes), dtype=torch.int64)
@@ -124,6 +140,12 @@ def test_dropout_drops_its_share_and_keeps_the_mean(p):
     # No position is drawn differently: the four quarters of a word alike.
     words = (out[: n - 1] == 0).double().view(-1, 4).mean(dim=0)
     assert (words - p).abs().max() < 5 * math.sqrt(p * (1 - p) / (n / 4))
+
+
+def test_the_models_of_a_stack_drop_the_same_units():
+    out = dropout(torch.ones(3, 50, 20), 0.5)
+    assert (out == out[0]).all()
+    assert 0 < (out[0] == 0).sum() < 1000
 
 
 def stack_on(bins, n_models=2, n_targets=2):

@@ -31,6 +31,7 @@ from tests.tabular.examples import SMALL, data
         ({"weight_decay": -1}, "weight_decay must be finite and not negative"),
         ({"batch_size": 0}, "batch_size must be a whole number of at least 1"),
         ({"embedding_width": -1}, "embedding_width must be a whole number"),
+        ({"n_waves": 1.5}, "n_waves must be a whole number"),
         ({"dropout": "much"}, "dropout must be a number"),
         ({"validation_fraction": None}, "validation_fraction must be a number"),
         ({"device": "abacus"}, "device must be 'auto' or available in this PyTorch"),

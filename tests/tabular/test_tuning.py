@@ -28,10 +28,8 @@ def test_the_first_settings_are_the_defaults_of_the_regressor():
         for name, parameter in inspect.signature(HistogramRegressor).parameters.items()
     }
     for name, value in _arguments(DEFAULT_SETTINGS).items():
-        if name == "embedding_width":
-            assert (
-                defaults[name] == "auto" and value == 8
-            )  # of tables that are not wide
+        if name == "n_waves":
+            assert defaults[name] == "auto" and value == 4  # of tables not too wide
         else:
             assert list(np.atleast_1d(defaults[name])) == list(np.atleast_1d(value))
 

@@ -54,7 +54,7 @@ from histreg.tabular.verdict import Verdict, verdict_on
 
 TUNED_SETTINGS = {
     *("hidden_layer_sizes", "dropout", "learning_rate_init", "weight_decay"),
-    "embedding_width",
+    "n_waves",
 }
 MIN_CALIBRATION_ROWS = 9  # fewer cannot promise 90 %, see tabular/conformal.py
 

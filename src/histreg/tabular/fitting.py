@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 NetworkRows = TrainingRows[tuple[Tensor, ...]]
 
-MAX_EMBEDDED_COLUMNS = 128  # for embedding_width="auto", see docs/regressor.md
+MAX_EMBEDDED_COLUMNS = 128  # for "auto" of embedding_width and n_waves
 MOST_ROWS_IN_FOLDS = 10_000  # for validation_fraction="auto"
 MIN_VALIDATION_ROWS = 5  # fewer say nothing about an epoch
 SHARPENING_EPOCHS, SHARPENING_PATIENCE = 20, 4
@@ -94,9 +94,12 @@ def body_for(
     shape = (int(options.n_estimators), scaling.n_outputs, codes.n_codes)
     if options.backbone is not None:
         return CopiedBody(options.backbone, *shape)
-    width = options.embedding_width
+    is_wide = scaling.n_outputs > MAX_EMBEDDED_COLUMNS
+    width, n_waves = options.embedding_width, options.n_waves
     if width == "auto":
-        width = 8 if scaling.n_outputs <= MAX_EMBEDDED_COLUMNS else 0
+        width = 0 if is_wide else 8
+    if n_waves == "auto":
+        n_waves = 0 if is_wide else 4
     sizes = layer_sizes(options.hidden_layer_sizes)
     return TabularBody(
         *shape,
@@ -104,6 +107,7 @@ def body_for(
         activation=options.activation,
         dropout=options.dropout,
         embedding_width=int(width),
+        n_waves=int(n_waves),
         generator=generator,
     )
 
@@ -234,6 +238,7 @@ def sharpening_settings(settings: Settings) -> Settings:
         settings,
         n_epochs=min(SHARPENING_EPOCHS, settings.n_epochs),
         patience=min(SHARPENING_PATIENCE, settings.patience),
+        n_drops=0,
     )
 
 

@@ -186,6 +186,7 @@ OPTIONS = {
     "activation": TEXT,
     "dropout": NUMBER,
     "embedding_width": NUMBER_OR_AUTO,
+    "n_waves": NUMBER_OR_AUTO._replace(is_required=False),  # missing in older models
     "loss": TEXT,
     "target": TEXT,
     "n_bins": NUMBER,

@@ -33,6 +33,7 @@ STRUCTURE = (
     "hidden_layer_sizes",
     "activation",
     "embedding_width",
+    "n_waves",
     "loss",
     "target",
     "n_bins",
@@ -74,6 +75,8 @@ def check_options(options: HistogramRegressor) -> None:
         check_count("hidden_layer_sizes", size, at_least=1)
     if options.embedding_width != "auto":
         check_count("embedding_width", options.embedding_width, at_least=0)  # type: ignore[arg-type]
+    if options.n_waves != "auto":
+        check_count("n_waves", options.n_waves, at_least=0)  # type: ignore[arg-type]
     check_count("n_estimators", options.n_estimators, at_least=1)
     check_count("max_iter", options.max_iter, at_least=1)
     check_count("n_iter_no_change", options.n_iter_no_change, at_least=1)
@@ -215,7 +218,7 @@ def json_options(
 
 def options_from_json(described: dict[str, Any]) -> dict[str, Any]:
     """Return options for the constructor; lists of JSON become tuples."""
-    return {
+    return {"n_waves": 0} | {  # missing in older models, which have none
         name: tuple(value) if isinstance(value, list) else value
         for name, value in described.items()
     }

@@ -18,6 +18,8 @@ from torch import Tensor, nn
 from histreg.tabular.networks import Stack
 from histreg.tabular.training_rows import TrainingRows, batch_of
 
+DROP = 0.2
+
 # There is no public name for all of them, with those that users derive.
 BATCH_NORM = nn.modules.batchnorm._BatchNorm
 
@@ -39,7 +41,11 @@ class Settings:
         Decay per step of the running average of the weights. The average is evaluated
         and kept; 0 keeps the weights themselves.
     patience : int
-        Stop after this many epochs without a better validation loss.
+        Epochs without a better validation score after which the learning rate drops, or
+        training stops.
+    n_drops : int
+        How often the learning rate drops to `DROP` of itself; training then goes on
+        from the best weights.
     min_steps : int
         An epoch with fewer steps goes over the rows several times.
     """
@@ -49,7 +55,8 @@ class Settings:
     learning_rate: float = 1e-3
     weight_decay: float = 1e-2
     averaging: float = 0.995
-    patience: int = 10
+    patience: int = 5
+    n_drops: int = 1
     min_steps: int = 20
 
 
@@ -104,7 +111,8 @@ def train(
 
     Each model is trained on the rows it does not hold out, and validated on those it
     does. The best epoch has the lowest score in the mean over the models, since few
-    rows say little about one model. All models see the same batches, so that one step
+    rows say little about one model. When no epoch is better for a while, the learning
+    rate drops and training goes on from the best weights. All models see the same batches, so that one step
     trains the whole stack; their gradients do not mix. Without held-out rows the last
     weights are kept. If the loss becomes NaN or infinite, training stops and the
     weights of that epoch are discarded. If ``on_epoch`` raises, the network is left at
@@ -136,6 +144,8 @@ def train(
     ]
     averages = _Averages(trained, settings.averaging)
     best = _Best(network)
+    rates = _Rates(optimizer)
+    dropped_at = 0  # the epoch
     training = torch.nonzero((~held_out).any(dim=0)).flatten()
     validating = own_rows(held_out)
     history: list[Epoch] = []
@@ -181,10 +191,17 @@ def train(
                 on_epoch(history[-1])
             if not math.isfinite(loss):
                 break  # later epochs would not be finite either
-            if number - best.epoch >= settings.patience and validating is not None:
-                break
+            waited = number - max(best.epoch, dropped_at)
+            if validating is not None and waited >= settings.patience:
+                if rates.n_drops == settings.n_drops:
+                    break
+                dropped_at = number
+                rates.drop()
+                best.restore()
+                averages.restart()
     finally:
         best.restore()
+        rates.restore()
         network.eval()
     return history
 
@@ -272,6 +289,11 @@ class _Averages:
         for average, parameter in zip(self.averages, self.parameters, strict=True):
             average.lerp_(parameter, 1 - decay)
 
+    def restart(self) -> None:
+        """Begin anew at the present parameters."""
+        _copy(self.parameters, self.averages)
+        self.n_updates = 0
+
     def in_place(self) -> _Averages:
         return self
 
@@ -286,6 +308,27 @@ class _Averages:
             kept = parameter.clone()
             parameter.copy_(average)
             average.copy_(kept)
+
+
+class _Rates:
+    """The learning rates of an optimizer, which drop during training."""
+
+    def __init__(self, optimizer: torch.optim.Optimizer) -> None:
+        self.groups = optimizer.param_groups
+        self.first = [group["lr"] for group in self.groups]
+        self.n_drops = 0
+
+    def drop(self) -> None:
+        self.n_drops += 1
+        self._set(DROP**self.n_drops)
+
+    def restore(self) -> None:
+        """Leave the optimizer as it was, for training that goes on with it."""
+        self._set(1.0)
+
+    def _set(self, share: float) -> None:
+        for group, first in zip(self.groups, self.first, strict=True):
+            group["lr"] = first * share
 
 
 class _Best:

@@ -28,12 +28,12 @@ from histreg.tabular.verdict import Estimate
 
 TUNED, DEFAULTS = "tuned", "defaults"
 DEFAULT_SETTINGS: dict[str, Any] = {
-    "width": 128,
+    "width": 96,
     "n_layers": 3,
     "dropout": 0.1,
-    "learning_rate_init": 2e-3,
+    "learning_rate_init": 4e-3,
     "weight_decay": 1e-2,
-    "embedding_width": 8,
+    "n_waves": 4,
 }
 """The regressor's defaults, in the terms of the search."""
 
@@ -212,14 +212,14 @@ def _suggested(trial: Any) -> dict[str, Any]:
     """Return arguments of the regressor, drawn by a trial of Optuna."""
     return _arguments(
         {
-            "width": trial.suggest_categorical("width", [64, 128, 256]),
+            "width": trial.suggest_categorical("width", [64, 96, 128, 192]),
             "n_layers": trial.suggest_int("n_layers", 1, 4),
             "dropout": trial.suggest_float("dropout", 0.0, 0.4),
             "learning_rate_init": trial.suggest_float(
                 "learning_rate_init", 3e-4, 1e-2, log=True
             ),
             "weight_decay": trial.suggest_float("weight_decay", 1e-4, 1e-1, log=True),
-            "embedding_width": trial.suggest_categorical("embedding_width", [0, 8, 16]),
+            "n_waves": trial.suggest_int("n_waves", 0, 6),
         }
     )
 
