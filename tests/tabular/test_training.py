@@ -71,10 +71,40 @@ def test_the_weights_of_the_best_epoch_are_left(averaging):
 
 def test_training_stops_when_no_model_has_improved_for_long():
     stack, rows = problem(1)
-    settings = Settings(n_epochs=500, batch_size=8, learning_rate=0.05, patience=3)
+    settings = Settings(
+        n_epochs=500, batch_size=8, learning_rate=0.05, patience=3, n_drops=0
+    )
     history = train(stack, rows, hold_out(1), MEASURE, settings)
     best = max(i for i, epoch in enumerate(history) if epoch.is_best)
     assert len(history) < 500 and len(history) - 1 - best == 3
+
+
+def test_the_learning_rate_drops_before_training_stops():
+    stack, rows = problem(1)
+    settings = Settings(
+        n_epochs=500, batch_size=8, learning_rate=0.05, patience=3, n_drops=2
+    )
+    optimizer = optimizer_of(stack, settings)
+    rates = []
+
+    def keep(_):
+        rates.append(optimizer.param_groups[0]["lr"])
+
+    history = train(
+        stack,
+        rows,
+        hold_out(1),
+        MEASURE,
+        settings,
+        optimizer=optimizer,
+        on_epoch=keep,
+    )
+    assert sorted(set(rates), reverse=True) == pytest.approx([0.05, 0.01, 0.002])
+    assert rates == sorted(rates, reverse=True)
+    first = next(i for i, rate in enumerate(rates) if rate < 0.05)
+    is_best = [epoch.is_best for epoch in history]
+    assert not any(is_best[first - 3 : first]) and not any(is_best[-3:])
+    assert optimizer.param_groups[0]["lr"] == 0.05  # as it was given
 
 
 def test_without_validation_all_epochs_are_trained():

@@ -425,8 +425,9 @@ def without_autocast(device: torch.device) -> AbstractContextManager[None]:
 def dropout(x: Tensor, p: float, *, generator: torch.Generator | None = None) -> Tensor:
     """Return x with each entry zeroed with probability p, the others scaled up.
 
-    The models of a stack share one mask: (M, n, h) needs (n, h) draws. The mask comes from 16-bit integers, so p is rounded to 1 / 65,536: on a CPU three
-    times as fast as ``F.dropout``, whose draws took a fifth of a training step.
+    The models of a stack share one mask: (M, n, h) needs (n, h) draws. They are 16-bit
+    integers, so p is rounded to 1 / 65,536: on a CPU three times as fast as
+    ``F.dropout``, whose draws took a fifth of a training step.
     """
     n_draws = x.shape[-2:].numel()
     n_words = -(-n_draws // 4)

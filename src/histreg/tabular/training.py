@@ -112,11 +112,11 @@ def train(
     Each model is trained on the rows it does not hold out, and validated on those it
     does. The best epoch has the lowest score in the mean over the models, since few
     rows say little about one model. When no epoch is better for a while, the learning
-    rate drops and training goes on from the best weights. All models see the same batches, so that one step
-    trains the whole stack; their gradients do not mix. Without held-out rows the last
-    weights are kept. If the loss becomes NaN or infinite, training stops and the
-    weights of that epoch are discarded. If ``on_epoch`` raises, the network is left at
-    the best weights so far.
+    rate drops and training goes on from the best weights. All models see the same
+    batches, so that one step trains the whole stack; their gradients do not mix.
+    Without held-out rows the last weights are kept. If the loss becomes NaN or
+    infinite, training stops and the weights of that epoch are discarded. If
+    ``on_epoch`` raises, the network is left at the best weights so far.
 
     Parameters
     ----------
