@@ -87,5 +87,9 @@ def test_many_columns_are_not_embedded(n_columns, is_embedded):
     scaling = NumberScaling(n_columns, range(n_columns), [])
     options = HistogramRegressor((8,), n_estimators=2)
     body = body_for(options, scaling, LabelCodes([]), None)
-    assert (body.number_embedding is not None) == is_embedded
+    assert body.layers[0].weight.shape[1] == n_columns * (9 if is_embedded else 1)
     assert body.n_models == 2 and body.n_features == 8
+    learnt = body_for(
+        options.set_params(embedding_width="auto"), scaling, LabelCodes([]), None
+    )
+    assert (learnt.number_embedding is not None) == is_embedded
