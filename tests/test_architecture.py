@@ -32,7 +32,7 @@ LAYERS = [
     {"bins"},
     {"spacings", "tails"},
     {"_growth", "_tilting"},
-    {"_axes", "_checks", "_files"},
+    {"_axes", "_checks", "_files", "_numba"},
     {"_tensors"},
     {"_names", "errors"},
 ]

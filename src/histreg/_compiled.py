@@ -8,7 +8,6 @@ forty from y to the gradient. Numba compiles them into one. It is an extra,
 from __future__ import annotations
 
 import functools
-import importlib.util
 import math
 from collections.abc import Callable
 
@@ -16,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from histreg._numba import compiled, is_installed
 from histreg._windows import even_width
 from histreg.bins import Bins
 
@@ -104,11 +104,6 @@ def compiled_gaussian(bins: Bins, sigma: float) -> CompiledGaussian | None:
     return CompiledGaussian(bins, width, sigma)
 
 
-def is_installed() -> bool:
-    """Whether Numba can be imported."""
-    return importlib.util.find_spec("numba") is not None
-
-
 def _table_size(width: float, sigma: float) -> tuple[int, int]:
     """Return the number of places within a bin, and of bins within reach of a side."""
     n_places = math.ceil(_PLACES_PER_SIGMA * width / sigma)
@@ -117,17 +112,8 @@ def _table_size(width: float, sigma: float) -> tuple[int, int]:
 
 @functools.cache
 def _subtract_targets() -> Callable[..., float]:
-    """Return the compiled loop; compiling takes seconds once, then it is cached."""
-    import numba
-
     # Sums may be taken in any order, which lets several numbers be added at once.
-    compiled = functools.partial(
-        numba.njit, nogil=True, fastmath={"reassoc", "contract"}
-    )
-    try:
-        return compiled(cache=True)(subtract_targets)
-    except RuntimeError:  # no folder that the cache may be written to
-        return compiled()(subtract_targets)
+    return compiled(subtract_targets, fastmath={"reassoc", "contract"})
 
 
 def subtract_targets(

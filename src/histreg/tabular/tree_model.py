@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from histreg.errors import InputError
+from histreg.tabular.compiled_trees import leaf_sums
 from histreg.tabular.simple_models import Fitted, SimpleInputs, SimpleModel, n_below
 
 if TYPE_CHECKING:
@@ -96,10 +97,17 @@ class TreeModel(SimpleModel):
         """Return predictions of shape (n,), float64."""
         if not by_search:  # for ONNX, which has no loop over chunks either
             return self._sum(self.codes(inputs, by_search=False))
-        parts = [
-            self._sum(self.codes(inputs.at(rows)))
-            for rows in torch.arange(len(inputs.numbers)).split(CHUNK)
-        ]
+        add_leaves = leaf_sums()
+        parts = []
+        for rows in torch.arange(len(inputs.numbers)).split(CHUNK):
+            codes = self.codes(inputs.at(rows))
+            if add_leaves is None:
+                parts.append(self._sum(codes))
+            else:
+                total = self.bias.repeat(len(rows))
+                nodes = (self.columns, self.thresholds, self.values)
+                add_leaves(*(part.numpy() for part in (codes, *nodes, total)))
+                parts.append(total)
         return torch.cat(parts)
 
     def described(self) -> dict[str, int]:
