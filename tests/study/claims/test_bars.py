@@ -50,6 +50,18 @@ def test_a_mean_ratio_is_judged_if_all_tables_have_it(crps, verdict):
     assert f"so far {crps:.3f}" in bar.numbers and "2 of 30 tables" in bar.numbers
 
 
+@pytest.mark.parametrize(
+    ("held", "verdict"),
+    [(0.87, Verdict.REFUTED), (0.9, Verdict.CONFIRMED), (0.93, Verdict.REFUTED)],
+)
+def test_calibrated_intervals_are_judged_in_the_mean_over_tables(held, verdict):
+    calibrated = {"test_calibrated_coverage_0.9": held}
+    bar = named(bars(records_of(OURS, **calibrated)), "calibrated 90 % intervals")
+    assert bar.verdict == verdict and f"{held:.3f}" in bar.numbers
+    few = bars(records_of(OURS, tables=["wage"], **calibrated))
+    assert named(few, "calibrated 90 % intervals").verdict == Verdict.NOT_RUN
+
+
 def test_errors_of_the_mean_are_no_higher_than_those_of_three():
     found = bars(records_of(OURS, 1.0), records_of("TabM", 1.0), records_of("RealMLP"))
     assert named(found, "MAE no higher than TabM's").verdict == Verdict.CONFIRMED

@@ -28,6 +28,14 @@ def test_intervals_tell_what_lies_within_how_wide_they_are_and_what_lies_above()
     assert told["test above 0.95"] == 0.25
 
 
+def test_calibrated_intervals_are_scored_by_what_lies_within():
+    ends = np.zeros(4), np.array([1.0, 1.0, 1.0, 3.0])
+    found = Prediction(np.zeros(4), calibrated=lambda: {0.9: ends})
+    scores = found.scores(np.array([-1.0, 0.0, 2.0, 2.0]))
+    assert scores["test calibrated coverage 0.9"] == 0.5
+    assert "test coverage 0.9" not in scores
+
+
 def test_the_crps_of_a_normal_is_its_integral():
     found = Prediction.of_normal(np.array([1.0]), np.array([2.0]))
     told = found.scores(np.array([2.5]))

@@ -42,6 +42,9 @@ class Prediction:
         y of shape (n,) -> the mean CRPS; none for methods without a distribution.
     quantiles : array of shape (n, 20), optional
         At `LEVELS`, in order.
+    calibrated : callable, optional
+        () -> intervals as above, calibrated without rows that were set aside. Not
+        computed before it is scored, so that it does not count as time to predict.
     """
 
     point: Floats
@@ -49,10 +52,22 @@ class Prediction:
     intervals: Mapping[float, Interval] = field(default_factory=dict)
     crps_of: Callable[[Floats], float] | None = None
     quantiles: Floats | None = None
+    calibrated: Callable[[], Mapping[float, Interval]] | None = None
 
     @classmethod
-    def of_model(cls, model: HistogramRegressor, X: Floats) -> Prediction:
-        """Return the predictions of a fitted `HistogramRegressor`."""
+    def of_model(
+        cls, model: HistogramRegressor, X: Floats, *, calibrates: bool = False
+    ) -> Prediction:
+        """Return the predictions of a fitted `HistogramRegressor`.
+
+        With ``calibrates`` the model is calibrated by its own held-out predictions
+        when the scores are computed.
+        """
+
+        def calibrated() -> Mapping[float, Interval]:
+            again = model.calibrate().predict_all(X)
+            return {coverage: again.interval(coverage) for coverage in COVERAGES}
+
         predicted = model.predict_all(X)
         distribution = predicted.distribution
         assert isinstance(distribution, Histogram)  # one target has one
@@ -62,6 +77,7 @@ class Prediction:
             {coverage: predicted.interval(coverage) for coverage in COVERAGES},
             lambda y: distribution.crps(torch.tensor(y)).mean().item(),
             distribution.quantiles(LEVELS.tolist()).T.numpy(),
+            calibrated if calibrates else None,
         )
 
     @classmethod
@@ -129,11 +145,18 @@ class Prediction:
         if self.quantiles is not None:
             scores["test CRPS by quantiles"] = crps_of_quantiles(self.quantiles, y)
         for coverage, (low, high) in self.intervals.items():
-            inside = (low <= y) & (y <= high)
-            scores[f"test coverage {coverage:g}"] = float(inside.mean())
+            scores[f"test coverage {coverage:g}"] = _coverage(low, high, y)
             scores[f"test width {coverage:g}"] = float((high - low).mean())
             scores[f"test above {(1 + coverage) / 2:g}"] = float((y > high).mean())
+        if self.calibrated is not None:
+            for coverage, (low, high) in self.calibrated().items():
+                name = f"test calibrated coverage {coverage:g}"
+                scores[name] = _coverage(low, high, y)
         return scores
+
+
+def _coverage(low: Floats, high: Floats, y: Floats) -> float:
+    return float(((low <= y) & (y <= high)).mean())
 
 
 def crps_of_quantiles(quantiles: Floats, y: Floats) -> float:

@@ -60,7 +60,7 @@ def histogram_regressor(X: Frame, y: Floats, seed: int) -> PredictDistributions:
     from histreg.tabular.regressor import HistogramRegressor
 
     model = HistogramRegressor(random_state=seed).fit(X, y)
-    return lambda rows: Prediction.of_model(model, rows)
+    return lambda rows: Prediction.of_model(model, rows, calibrates=True)
 
 
 def constant(X: Frame, y: Floats, seed: int) -> PredictDistributions:  # noqa: ARG001
