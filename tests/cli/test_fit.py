@@ -140,7 +140,7 @@ def test_fit_shows_held_out_scores_beside_baselines(place):
     assert "80 held-out rows, in units of price" in shown
     assert shown.startswith("Better than a constant (skill ")
     simple = ("constant", "linear regression", "boosting", "networks with l2")
-    for name in ("histogram", *simple):
+    for name in ("histreg", *simple):
         assert name in shown
     for column in ("skill", "CRPS", "MAE", "RMSE", "R²", "covers", "width"):
         assert column in shown
@@ -164,7 +164,7 @@ def test_the_model_was_learnt_from_the_right_rows_and_columns(place):
     test = houses().dropna(subset="price").sort_values("sold").tail(80)
     predicted = model.predict(test[["size", "kind", "zone"]])
     expected = np.abs(predicted - test["price"]).mean()
-    assert notes["scores"]["histogram"]["mae"] == pytest.approx(expected)
+    assert notes["scores"]["histreg"]["mae"] == pytest.approx(expected)
     lines = (place / "houses.csv").read_text().splitlines()
     held_out = [lines[0], *(lines[i + 1] for i in test.index)]
     assert (place / "test.csv").read_text().splitlines() == held_out  # as they were
@@ -189,7 +189,7 @@ def test_censored_rows_are_fitted_and_scored_as_such(tmp_path):
     assert list(model.feature_names_in_) == ["dose"]
     notes = model.notes_
     assert (notes["n_learnt"], notes["n_calibrated"], notes["n_tested"]) == (240, 0, 60)
-    found = notes["scores"]["histogram"]
+    found = notes["scores"]["histreg"]
     assert 0.5 < found["concordance"] <= 1 and found["horizon"] < table["months"].max()
     # The same column in other words, and in Parquet: the same model.
     table.assign(alive=table["alive"].astype(int)).to_parquet(tmp_path / "l.parquet")

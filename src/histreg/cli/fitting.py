@@ -40,6 +40,7 @@ from histreg.cli.scores import (
 from histreg.errors import InputError
 from histreg.tabular.baselines import BOOSTING, CONSTANT, L2, LINEAR, baseline
 from histreg.tabular.columns import kinds_of
+from histreg.tabular.comparison import HISTREG
 from histreg.tabular.regressor import HistogramRegressor
 from histreg.tabular.scores import (
     RowScores,
@@ -284,7 +285,10 @@ def score(
         rows[L2] = _point_scores(l2, data, parts)
     groups = None if data.groups is None else data.groups[parts.test]
     constant = rows[CONSTANT]
-    scores = {name: each.means(constant) for name, each in ({loss: own} | rows).items()}
+    own_name = HISTREG if loss == "histogram" else f"{HISTREG}, {loss}"
+    scores = {
+        name: each.means(constant) for name, each in ({own_name: own} | rows).items()
+    }
     return Tested({**scores}, verdict_on(own, rows, groups=groups, seed=options.seed))
 
 
@@ -304,6 +308,7 @@ def save(
         "target": options.target,
         "censored": options.censored or options.upper,
         "source": options.table.name,
+        "time": options.time,
         "spelling": asdict(table.spelling),
         "tested_on": (options.evaluate or options.table).name,
         "n_rows": len(y),
@@ -345,8 +350,16 @@ def print_result(
         print_scores(
             tested.scores, len(parts.test), options.target, verdict=tested.verdict
         )
+    console = Console()
     folder = escape(str(options.out))
-    Console().print(f"Model in [bold]{folder}[/bold]", highlight=False)
+    console.print(f"Model in [bold]{folder}[/bold]", highlight=False)
+    held_out = options.evaluate or options.save_holdout
+    if held_out is None:
+        command = f"histreg predict {options.out} new{options.table.suffix}"
+        advice = f"Next: {command} --interval 0.9 --out predictions.csv"
+    else:
+        advice = f"Next: histreg report {options.out} {held_out} --out report.html"
+    console.print(advice, style="dim", highlight=False, markup=False, soft_wrap=True)
 
 
 def _train(

@@ -125,7 +125,7 @@ def print_scores(
         about = ABOUT_CENSORED_SCORES
     else:
         headers, about = list(HEADERS), ABOUT_SCORES
-    cells = {name: _cells(row) for name, row in scores.items()}
+    cells = [(name, _cells(row)) for name, row in scores.items()]
     print_table(title, headers, cells, LEAST_NEEDED, console)
     console.print(about, style="dim", highlight=False)
 

@@ -15,6 +15,7 @@ import narwhals as nw
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_consistent_length, check_random_state
@@ -37,8 +38,10 @@ from histreg.tabular.column_groups import column_names, column_position, values_
 from histreg.tabular.columns import (
     TEMPORAL,
     Table,
+    array_kinds,
     kinds_of,
     named_kinds,
+    read_array,
     read_frame,
 )
 from histreg.tabular.fitting import (
@@ -328,7 +331,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         X : array-like or data frame of shape (n, d)
             NaN is a missing value. Text and category columns of a pandas or polars
             frame are labels, those of dates and times become calendar columns (time,
-            time of day, weekday and day of year); others are numbers.
+            time of day, weekday and day of year); others are numbers. A column of an
+            array of objects is one of labels if it has text that is no number.
         y : array-like of shape (n,) or (n, m)
             Finite numbers. If they differ by too little for float64 (by less than
             4e-13 of their magnitude for 100 bins, or by less than 1e-290), they are
@@ -971,6 +975,13 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         levels = [float(level) for level in alpha]
         export(self.model_, Path(path), levels, coverage, calibrated=calibrated)
 
+    @property
+    def _doc_link_template(self) -> str:
+        """The address of the documentation, for scikit-learn's HTML representation."""
+        return documentation_address() or ""
+
+    _doc_link_module = "histreg"
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
@@ -1058,17 +1069,31 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                     estimator=self,
                 )
             return table
-        if not reset and "label" in self.model_.kinds:
+        if issparse(X):
+            raise InputError(
+                f"X must be dense, got a sparse {type(X).__name__} of shape {X.shape}; "
+                "use X.toarray(), or a column of labels instead of one-hot columns"
+            )
+        is_of_objects = _is_of_objects(X)
+        if reset:
+            kinds = array_kinds(X) if is_of_objects else ()
+        else:
+            kinds = self.model_.kinds
+        has_names = not reset and hasattr(self, "feature_names_in_")
+        if "label" in kinds and is_of_objects and not has_names:
+            with _input_errors():
+                validate_data(self, X, skip_check_array=True, reset=reset)
+            return read_array(X, kinds)
+        if "label" in kinds:
             raise InputError(
                 "X must be a data frame, as in fit, whose labels are text or "
                 f"categories, got {type(X).__name__}"
             )
-        if not reset and TEMPORAL & set(named_kinds(self.model_.kinds)):
+        if TEMPORAL & set(named_kinds(kinds)):
             raise InputError(
                 "X must be a data frame, as in fit, to distinguish times from "
                 f"numbers, got {type(X).__name__}"
             )
-        _check_no_text(X)
         with _input_errors():
             numbers = validate_data(
                 self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=reset
@@ -1201,20 +1226,9 @@ def _random_state(source: RandomSource) -> np.random.RandomState:
 _GLOBAL_GENERATORS = threading.RLock()  # held while they are seeded for a backbone
 
 
-def _check_no_text(X: Any) -> None:
-    """Raise if an array holds text, which only a data frame has as labels."""
-    if not (isinstance(X, np.ndarray) and X.dtype.kind in "OUS" and X.ndim == 2):
-        return
-    for j, column in enumerate(X.T):
-        text = next((value for value in column if isinstance(value, str)), None)
-        if text is not None:
-            try:
-                float(text)
-            except ValueError:
-                raise InputError(
-                    f"X must be a data frame if it has text, which becomes labels, got "
-                    f"an array with {text!r} in column {j}; use pandas.DataFrame(X)"
-                ) from None
+def _is_of_objects(X: Any) -> bool:
+    """Whether X is an array that may hold text."""
+    return isinstance(X, np.ndarray) and X.dtype.kind in "OUS" and X.ndim == 2
 
 
 @contextmanager

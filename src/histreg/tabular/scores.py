@@ -62,6 +62,10 @@ class RowScores:
             *(np.concatenate([getattr(part, name) for part in parts]) for name in names)
         )
 
+    def at(self, rows: NDArray[np.int64]) -> RowScores:
+        """Return the scores of some of the rows."""
+        return RowScores(*(getattr(self, field.name)[rows] for field in fields(self)))
+
     def means(self, constant: RowScores | None = None) -> Scores:
         """Return mean scores; the skill is that over a constant for the same rows."""
         squared = float(np.mean(self.error**2))
