@@ -21,6 +21,7 @@ LAYERS = [
     {"cli"},
     {"report"},
     {"study"},
+    {"skpro"},
     {"tabular"},
     {"rl"},
     {"displays", "heads", "losses"},

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 import torch
 from joblib import parallel_config
+from scipy import sparse
 from sklearn import set_config
 from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
@@ -23,10 +24,10 @@ from torch import nn
 
 from histreg import Bins, HistogramRegressor, metrics, targets
 from histreg._names import LOSSES
-from histreg.errors import NoDistributionError
+from histreg.errors import InputError, NoDistributionError
 from histreg.tabular import conformal, model_files
 from tests.references import kaplan_meier
-from tests.tabular.examples import SMALL, data, frame
+from tests.tabular.examples import SMALL, TINY, data, frame
 
 # Learns what the tables below have to teach, in few epochs.
 QUICK = {
@@ -1193,7 +1194,44 @@ def test_a_generator_is_a_random_state():
     assert np.array_equal(*draws)
 
 
-def test_an_array_with_text_is_refused_with_what_to_do():
-    X = np.array([[1.0, "flat"], [2.0, "house"]], dtype=object)
-    with pytest.raises(ValueError, match=r"a data frame if it has text.*'flat'"):
-        HistogramRegressor().fit(X, [1.0, 2.0])
+def test_an_array_of_objects_with_text_is_read_like_a_frame():
+    X, y = frame(120)
+    X = X.astype({"kind": str})
+    options = {**TINY, "max_iter": 2}
+    of_frame = HistogramRegressor(**options).fit(X, y)
+    array = X.to_numpy(dtype=object)
+    array[0, 0] = str(array[0, 0])  # a number as text
+    of_array = HistogramRegressor(**options).fit(array, y)
+    assert of_array.model_.kinds == ("number",) * 3 + ("label",) * 2
+    assert np.array_equal(of_array.predict(array), of_frame.predict(X))
+    with pytest.raises(InputError, match="must be a data frame, as in fit"):
+        of_frame.predict(array)
+    with pytest.raises(InputError, match="must be a data frame, as in fit"):
+        of_array.predict(np.zeros((3, 5)))
+    array[1, 2] = "many"
+    with pytest.raises(InputError, match=r"column 'x2' must hold numbers.*'many'"):
+        of_array.predict(array)
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.coo_matrix])
+def test_sparse_x_is_refused_with_what_to_do(kind):
+    X, y = data(30)
+    sentence = r"X must be dense, got a sparse \w+ of shape \(30, 3\); use X.toarray"
+    with pytest.raises(InputError, match=sentence):
+        HistogramRegressor(**TINY).fit(kind(X), y)
+
+
+def test_the_html_representation_links_to_the_documentation(tmp_path, monkeypatch):
+    address = "https://docs.example.org/histreg"
+    installed = tmp_path / "histreg-9.9.dist-info"
+    installed.mkdir()
+    lines = ["Metadata-Version: 2.1", "Name: histreg", "Version: 9.9"]
+    (installed / "METADATA").write_text("\n".join(lines) + "\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert address not in HistogramRegressor()._repr_html_()
+    lines += [
+        "Project-URL: Source, elsewhere",
+        f"Project-URL: Documentation, {address}",
+    ]
+    (installed / "METADATA").write_text("\n".join(lines) + "\n")
+    assert f'href="{address}"' in HistogramRegressor()._repr_html_()

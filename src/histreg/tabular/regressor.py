@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copyreg
 import math
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from importlib.metadata import metadata
 from pathlib import Path
 from typing import Any, Self
 
@@ -92,6 +94,7 @@ from histreg.targets import TargetFunction
 
 RandomSource = int | np.random.RandomState | np.random.Generator | None
 OUTPUT_TYPES = ("mean", "median", "mode", "quantiles")
+SAVED = "_saved"  # the name of a model's bytes among its attributes
 DECILES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
@@ -837,6 +840,10 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         would. This makes the folder about three times as large.
         """
         check_is_fitted(self)
+        model_files.save(Path(path), *self._described())
+
+    def _described(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
+        """Return the fitted model as JSON values and tensors."""
         names = getattr(self, "feature_names_in_", None)
         described, tensors = self.model_.state()
         described_training, training_tensors = training_state.describe(
@@ -864,7 +871,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             model_schema.check_description(described)
             model_schema.check_tensors(described, tensors)
             self._with_options(described["options"], self.device)
-        model_files.save(Path(path), described, tensors)
+        return described, tensors
 
     @classmethod
     def load(
@@ -905,28 +912,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         problem = (
             "is damaged" if backbone is None else "does not fit the given backbone"
         )
-        target = device_of(device)
-        with (
-            model_files.errors_prefixed(f"{weights} {problem}"),
-            _plain_torch(target),
-            model._drawing(0, target),
-        ):
-            check_size(model, described["labels"], tensors)
-            model.model_ = Model.from_state(
-                described,
-                tensors,
-                body_for=partial(empty_body_for, model),
-                objective_for=partial(objective_for, model),
-            ).to(target)
-            training = training_state.restore(
-                described, tensors, model.model_.trained_parts
-            )
-        model._optimizers = list(training.optimizers)
-        if training.generator is not None:
-            model._generator = training.generator
-        if described["has_own_bins"]:
-            model.bins = list(model.model_.objective.bins)
-        model._structure = structure_of(model)
+        with model_files.errors_prefixed(f"{weights} {problem}"):
+            model._restore(described, tensors)
         if described["feature_names"] is not None:
             model.feature_names_in_ = np.array(described["feature_names"], dtype=object)
         model.n_features_in_ = len(model.model_.kinds)
@@ -934,9 +921,65 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         model.n_seen_ = described.get("n_seen", 0)  # missing in older models
         model.n_growths_ = described.get("n_growths", 0)
         model.notes_ = described["notes"]
-        model._show_bins()
         model._keep_history(described["history"])
         return model
+
+    def _restore(self, described: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+        """Build the network, and what else is not a number or a text, from a file."""
+        device = device_of(self.device)
+        with _plain_torch(device), self._drawing(0, device):
+            check_size(self, described["labels"], tensors)
+            self.model_ = Model.from_state(
+                described,
+                tensors,
+                body_for=partial(empty_body_for, self),
+                objective_for=partial(objective_for, self),
+            ).to(device)
+            training = training_state.restore(
+                described, tensors, self.model_.trained_parts
+            )
+        self._optimizers = list(training.optimizers)
+        if training.generator is not None:
+            self._generator = training.generator
+        if described["has_own_bins"]:
+            self.bins = list(self.model_.objective.bins)
+        self._structure = structure_of(self)
+        self._show_bins()
+
+    def __reduce_ex__(self, _: Any) -> tuple[Any, ...]:
+        """Return what pickles and copies are made of: all attributes as they are."""
+        return copyreg.__newobj__, (type(self),), super().__getstate__()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what skops writes: of a fitted model what `save` does, as bytes.
+
+        So a file of skops has no type that is to be trusted but this one.
+        """
+        state = dict(super().__getstate__())
+        if not self.__sklearn_is_fitted__():
+            return state
+        if self._structure["backbone"] is not None:
+            raise InputError(
+                "a model with a backbone cannot be written without its code; use "
+                "save, and pass the backbone to load"
+            )
+        described, tensors = self._described()
+        for name in ("model_", "bins_", "_structure", "_optimizers", "_generator"):
+            state.pop(name, None)
+        if described["has_own_bins"]:
+            state["bins"] = "auto"  # replaced when the model is restored
+        return state | {SAVED: model_files.to_bytes(described, tensors)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        saved = state.get(SAVED)
+        super().__setstate__({k: v for k, v in state.items() if k != SAVED})
+        if saved is None:
+            return
+        with model_files.errors_prefixed("the saved model is damaged"):
+            described, tensors = model_files.from_bytes(saved)
+            model_schema.check_description(described)
+            model_schema.check_tensors(described, tensors)
+            self._restore(described, tensors)
 
     def to_onnx(
         self,
@@ -978,7 +1021,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     @property
     def _doc_link_template(self) -> str:
         """The address of the documentation, for scikit-learn's HTML representation."""
-        return documentation_address() or ""
+        return _documentation_address()
 
     _doc_link_module = "histreg"
 
@@ -1224,6 +1267,15 @@ def _random_state(source: RandomSource) -> np.random.RandomState:
 
 
 _GLOBAL_GENERATORS = threading.RLock()  # held while they are seeded for a backbone
+
+
+def _documentation_address() -> str:
+    """Return the address in the package's metadata, nothing if it has none."""
+    for entry in metadata("histreg").get_all("Project-URL", []):
+        name, _, address = entry.partition(", ")
+        if name == "Documentation":
+            return address
+    return ""
 
 
 def _is_of_objects(X: Any) -> bool:
