@@ -10,6 +10,7 @@ from skpro.utils import check_estimator
 
 from histreg import HistogramRegressor, metrics
 from histreg.skpro import HistogramProbaRegressor
+from tests.pages import blocks
 from tests.tabular.examples import TINY, frame
 
 pytestmark = pytest.mark.filterwarnings("default")  # skpro's own
@@ -60,3 +61,10 @@ def test_several_targets_have_a_distribution_each():
     assert model.predict(numbers).columns.tolist() == ["a", "b"]
     means = model.predict_proba(numbers).mean()
     np.testing.assert_allclose(means, model.predict(numbers), rtol=1e-9)
+
+
+def test_the_code_of_the_guide_runs():
+    X, y = frame(60)
+    names = {"train": X[["a", "c"]], "test": X[["a", "c"]][:5], "y_train": pd.Series(y)}
+    (code,) = blocks("docs/guide_table.md", "py")
+    exec(code, names | {"HistogramRegressor": HistogramRegressor})

@@ -111,7 +111,11 @@ class HistogramProbaRegressor(BaseProbaRegressor):
         parameter_set: str = "default",  # noqa: ARG003 (skpro passes it)
     ) -> list[dict[str, Any]]:
         """Return settings that skpro's estimator checks are run with."""
-        small = {"hidden_layer_sizes": 8, "max_iter": 2, "random_state": 0}
+        small: dict[str, Any] = {
+            "hidden_layer_sizes": 8,
+            "max_iter": 2,
+            "random_state": 0,
+        }
         one = HistogramRegressor(n_estimators=1, blend_with=(), **small)
         return [{"regressor": one}, {"regressor": HistogramRegressor(**small)}]
 

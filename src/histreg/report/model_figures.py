@@ -21,6 +21,7 @@ from histreg.distribution import Histogram
 from histreg.report.colours import BLACK, BLUE, GREY, ORANGE
 from histreg.tabular.dependence import Dependence
 from histreg.tabular.group_scores import GroupScores
+from histreg.tabular.importance import Importance
 
 MAX_POINTS = 700  # beyond which a scatter plot shows no more, and a page grows
 PAGE_COLOURS = {
@@ -214,7 +215,12 @@ def draw_coverage_by_group(ax: Axes, by: GroupScores, *, coverage: float) -> Non
     ax.locator_params(axis="x", nbins=6)
 
 
-def draw_dependence(ax: Axes, dependence: Dependence) -> None:
+def draw_importance(importance: Importance, ax: Axes, *, of: str, n_bars: int) -> None:
+    """Draw a bar for each of the most important columns."""
+    importance.plot(ax, of=of, max_columns=n_bars)
+
+
+def draw_dependence(dependence: Dependence, ax: Axes) -> None:
     """Draw the average prediction over the value of a column, without a legend."""
     dependence.plot(ax)
     legend = ax.get_legend()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,6 +27,7 @@ from histreg.report.model_figures import (
     draw_dependence,
     draw_distribution,
     draw_error_by_spread,
+    draw_importance,
     draw_pit,
     draw_predictions,
     draw_reliability,
@@ -49,6 +51,7 @@ from histreg.tabular.scores import (
     COVERAGE,
     RowScores,
     Scores,
+    is_off,
     row_scores_of,
     row_scores_of_point,
 )
@@ -311,7 +314,7 @@ def _pictures(page: ModelPage) -> dict[str, Any]:
         "dependences": [
             Markup(
                 picture(
-                    lambda ax, one=one: draw_dependence(ax, one),
+                    partial(draw_dependence, one),
                     f"Average prediction by {one.column}: mean, and 0.1 and 0.9 "
                     "quantiles.",
                 )
@@ -335,7 +338,7 @@ def _importance_pictures(page: ModelPage) -> dict[str, Markup]:
     return {
         of: Markup(
             picture(
-                lambda ax, of=of: importance.plot(ax, of=of, max_columns=N_BARS),
+                partial(draw_importance, importance, of=of, n_bars=N_BARS),
                 label,
                 height=height,
             )
@@ -540,13 +543,13 @@ def _next_steps(page: ModelPage) -> Iterator[str]:
                 "is quicker."
             )
     covered = page.scores.coverage
-    error = np.sqrt(COVERAGE * (1 - COVERAGE) / len(page.y))
     if "calibrated" not in page.coverage:
         yield "Calibrate the intervals: `histreg fit --calibration 0.1`."
-    elif abs(covered - COVERAGE) > 3 * error:
+    elif is_off(covered, len(page.y)):
         yield (
             f"The calibrated 90 % intervals cover {100 * covered:.1f} % of these rows: "
-            "they differ from the calibration rows. Calibrate on newer rows."
+            "they differ from the calibration rows. Calibrate on newer rows, or "
+            "let the intervals of a series adapt: `histreg predict --adaptive`."
         )
     for by in page.by_group:
         low = [group for group in by.off if group.scores.coverage < COVERAGE]

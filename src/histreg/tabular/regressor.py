@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copyreg
 import math
 import threading
 import warnings
@@ -255,6 +254,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     notes_: dict[str, Any]
     n_outputs_: int
     n_features_in_: int
+    _structure: dict[str, Any]
 
     def __init__(
         self,
@@ -948,7 +948,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
 
     def __reduce_ex__(self, _: Any) -> tuple[Any, ...]:
         """Return what pickles and copies are made of: all attributes as they are."""
-        return copyreg.__newobj__, (type(self),), super().__getstate__()
+        return object.__new__, (type(self),), super().__getstate__()
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what skops writes: of a fitted model what `save` does, as bytes.
