@@ -108,9 +108,8 @@ def read(options: FitOptions) -> TrainingTable:
         target=options.target,
     )
     frame, y = split_target(table.frame, options.target, options.upper)
-    check_columns(frame, special)
-    if options.calibrate_by is not None:
-        check_columns(frame, [options.calibrate_by])
+    others = (options.time, options.calibrate_by)
+    check_columns(frame, [*special, *(name for name in others if name is not None)])
     weight, censored, time = options.weight, options.censored, options.time
     data = TrainingTable(
         table,

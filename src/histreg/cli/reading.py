@@ -141,12 +141,17 @@ def read_known_rows(
     labels: list[str],
     groups: str | None,
     time: str | None,
+    keep_time: bool = False,
 ) -> KnownRows:
-    """Return the rows of a table with a known target, after checks of its columns."""
+    """Return the rows of a table with a known target, after checks of its columns.
+
+    The columns of groups and time are no features, unless the time is to be kept.
+    """
     table = read_to_fit(path, given, drop=drop, labels=labels, target=target)
     X, y = split_target(table.frame, target)
-    special = [name for name in (groups, time) if name is not None]
-    check_columns(X, special)
+    splitting = [name for name in (groups, time) if name is not None]
+    check_columns(X, splitting)
+    special = [name for name in splitting if not (keep_time and name == time)]
     check_finite(X)
     if X.shape[1] == len(special):
         raise InputError(f"{path} must have a feature column beside {target!r}")

@@ -35,7 +35,7 @@ from histreg.report.model_figures import (
     picture,
 )
 from histreg.report.printed_table import shown_number
-from histreg.tabular.baselines import CONSTANT
+from histreg.tabular.baselines import BOOSTING, CONSTANT, LINEAR
 from histreg.tabular.column_groups import column_names, values_of
 from histreg.tabular.columns import (
     Table,
@@ -538,9 +538,10 @@ def _next_steps(page: ModelPage) -> Iterator[str]:
         if noted.gain.high < 0:
             yield f"Use {noted.best}: it was better than this model."
         elif noted.gain.low <= 0:
+            is_quicker = ", and is quicker" if noted.best in (LINEAR, BOOSTING) else ""
             yield (
-                f"If you need no distribution, use {noted.best}: it was as good, and "
-                "is quicker."
+                f"If you need no distribution, use {noted.best}: it was as good"
+                f"{is_quicker}."
             )
     covered = page.scores.coverage
     if "calibrated" not in page.coverage:
@@ -551,21 +552,32 @@ def _next_steps(page: ModelPage) -> Iterator[str]:
             "they differ from the calibration rows. Calibrate on newer rows, or "
             "let the intervals of a series adapt: `histreg predict --adaptive`."
         )
-    for by in page.by_group:
-        low = [group for group in by.off if group.scores.coverage < COVERAGE]
-        if low:
-            worst = min(low, key=lambda group: group.scores.coverage)
-            yield (
-                f"Do not rely on 90 % intervals where {by.column} is {worst.name}: "
-                f"they cover {100 * worst.scores.coverage:.0f} % of "
-                f"{worst.n_rows:,} rows. Calibrate each group by itself: `histreg fit "
-                f"--calibrate-by COLUMN`, with a column of these groups."
-            )
+    else:
+        yield from _steps_for_groups(page)
     if page.worst:
         yield "Look at the worst rows: are their values right, and what do they share?"
     yield (
         "Try other settings (`histreg tune`), and use the model: `histreg predict "
         "model/ new.csv --interval 0.9`."
+    )
+
+
+def _steps_for_groups(page: ModelPage) -> Iterator[str]:
+    """Yield what to do about the group whose intervals hold least."""
+    low = [
+        (group.scores.coverage, group, by.column)
+        for by in page.by_group
+        for group in by.off
+        if group.scores.coverage < COVERAGE
+    ]
+    if not low:
+        return
+    covered, group, column = min(low, key=lambda one: one[0])
+    others = f" {len(low) - 1} other groups are off, too." if len(low) > 1 else ""
+    yield (
+        f"Do not rely on 90 % intervals where {column} is {group.name}: they cover "
+        f"{100 * covered:.0f} % of {group.n_rows:,} rows.{others} Calibrate each group "
+        "by itself: `histreg fit --calibrate-by COLUMN`, with a column of these groups."
     )
 
 
