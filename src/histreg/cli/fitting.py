@@ -283,12 +283,11 @@ def score(
         l2 = _train(title, "l2", data, None, parts, options, settings)
         rows[L2] = _point_scores(l2, data, parts)
     groups = None if data.groups is None else data.groups[parts.test]
+    verdict = verdict_on(own, rows, groups=groups, seed=options.seed)
     constant = rows[CONSTANT]
-    own_name = HISTREG if loss == "histogram" else f"{HISTREG}, {loss}"
-    scores = {
-        name: each.means(constant) for name, each in ({own_name: own} | rows).items()
-    }
-    return Tested({**scores}, verdict_on(own, rows, groups=groups, seed=options.seed))
+    rows = {_own_name(loss): own} | rows
+    scores = {name: each.means(constant) for name, each in rows.items()}
+    return Tested({**scores}, verdict)
 
 
 def save(
@@ -396,6 +395,11 @@ def _train(
     return model
 
 
+def _own_name(loss: str) -> str:
+    """Return the name of the fitted model among those it is compared with."""
+    return HISTREG if loss == "histogram" else f"{HISTREG}, {loss}"
+
+
 def _censored_scores(
     model: HistogramRegressor,
     data: TrainingTable,
@@ -406,7 +410,7 @@ def _censored_scores(
 ) -> dict[str, AnyScores]:
     X, truth = data.X.iloc[parts.test], (data.y[parts.test], is_censored[parts.test])
     scores: dict[str, AnyScores] = {
-        options.loss: censored_scores_of(model.predict_all(X), *truth)
+        _own_name(options.loss): censored_scores_of(model.predict_all(X), *truth)
     }
     if options.compare:
         title = "Fitting, bounds taken for targets"
