@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import chdir
 from pathlib import Path
 
 import numpy as np
@@ -384,3 +385,20 @@ def test_groups_are_on_one_side_of_the_split(tmp_path):
     assert not set(held_out["street"]) & set(learnt["street"])
     model = HistogramRegressor.load(tmp_path / "m")
     assert "street" not in model.feature_names_in_
+
+
+def test_the_column_of_time_is_a_feature_if_asked_for(tmp_path):
+    houses(60).to_csv(tmp_path / "t.csv", index=False)
+    fit = ("fit", "t.csv", "-t", "price", "--drop", "id", "--time", "sold", *QUICK)
+    shown = histreg(*fit, "--keep-time", "--out", "m", cwd=tmp_path).stdout
+    model = HistogramRegressor.load(tmp_path / "m")
+    assert list(model.feature_names_in_)[-2:] == ["sold", "zone"]
+    assert model.model_.kinds[-2:] == ("time", "number")
+    assert model.notes_["time"] == "sold"
+    assert "Next: histreg predict m new.csv --interval 0.9" in shown
+    with chdir(tmp_path):
+        assert_refused(
+            tmp_path,
+            ["fit", "t.csv", "-t", "price", "-o", "n", "--keep-time"],
+            "--keep-time needs --time, got none",
+        )
