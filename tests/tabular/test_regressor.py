@@ -38,7 +38,7 @@ QUICK = {
 }
 
 
-# Checks that the models beside the networks could fail; all of them are slow.
+# Checks that the models beside the networks could fail; the slow test has all checks.
 ABOUT_BLENDS = {
     "check_estimators_pickle",
     "check_methods_subset_invariance",
