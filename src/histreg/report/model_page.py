@@ -552,7 +552,7 @@ def _next_steps(page: ModelPage) -> Iterator[str]:
             "they differ from the calibration rows. Calibrate on newer rows, or "
             "let the intervals of a series adapt: `histreg predict --adaptive`."
         )
-    else:
+    if not is_off(covered, len(page.y)):
         yield from _steps_for_groups(page)
     if page.worst:
         yield "Look at the worst rows: are their values right, and what do they share?"
