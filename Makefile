@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo report docs test test-all test-frameworks fuzz check lint types format bench bench-critics bench-loss bench-regressor bench-shapes bench-study bench-survival bench-tables clean
+.PHONY: demo report docs test test-all test-frameworks test-skpro fuzz check lint types format bench bench-critics bench-loss bench-regressor bench-shapes bench-study bench-survival bench-tables clean
 
 # A small version of the study: experiments without data, and the overall table on
 # scikit-learn's diabetes set. Prints tables and writes figures; can be interrupted.
@@ -122,6 +122,17 @@ test-frameworks: $(FRAMEWORKS)/.installed
 $(FRAMEWORKS)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(FRAMEWORKS)
 	$(FRAMEWORKS)/bin/pip install -q -c constraints.txt -e ".[frameworks]"
+	touch $@
+
+# A separate environment: skpro needs an older pandas.
+SKPRO := build/skpro
+
+test-skpro: $(SKPRO)/.installed
+	$(SKPRO)/bin/python -m pytest -q tests/test_skpro.py src/histreg/skpro.py
+
+$(SKPRO)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(SKPRO)
+	$(SKPRO)/bin/pip install -q torch==2.13.0 skpro==2.16.0 pytest -e .
 	touch $@
 
 KERAS := build/keras

@@ -181,6 +181,23 @@ def test_the_crps_of_one_number_is_its_absolute_error(data):
         assert SCORERS["neg_crps"](estimator, X, y) == pytest.approx(expected)
 
 
+def test_a_number_is_scored_as_a_distribution_without_spread(data):
+    X, y = data
+    plain = LinearRegression().fit(X, y)
+    error = y - plain.predict(X)
+    expected = {
+        "neg_pinball_90": -np.where(error > 0, 0.9 * error, -0.1 * error).mean(),
+        "neg_interval_score_90": -20 * np.abs(error).mean(),  # 2 / (1 - 0.9)
+        "neg_width_90": 0.0,
+        "coverage_90": (error == 0).mean(),
+    }
+    board = {name: SCORERS[name] for name in expected}
+    found = {name: scorer(plain, X, y) for name, scorer in board.items()}
+    assert found == pytest.approx(expected)
+    scored = cross_validate(plain, X, y, scoring=board, cv=2)
+    assert all(np.isfinite(scored[f"test_{name}"]).all() for name in board)
+
+
 @pytest.mark.parametrize(
     "func, inverse",
     [(np.log, np.exp), (np.negative, np.negative), (np.reciprocal, np.reciprocal)],

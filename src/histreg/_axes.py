@@ -29,6 +29,12 @@ def axes_or_new(ax: Axes | None, *, height: float = 3.6) -> Axes:
     return axes
 
 
+def short_label(text: str, *, max_letters: int = 32) -> str:
+    """Return a name as a label of a plot, shortened so that it leaves room."""
+    shown = text if len(text) <= max_letters else f"{text[: max_letters - 1]}…"
+    return plain(shown)
+
+
 def plain(text: str) -> str:
     """Return a text for a plot in which no "$" begins a formula."""
     return text.replace("$", r"\$")

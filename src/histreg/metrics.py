@@ -4,8 +4,8 @@ Functions take predictions and y of equal shapes (nothing is broadcast), as tens
 arrays or lists. They return one value per sample, which can be averaged, weighted or
 paired: float64 on the CPU, without gradients. Smaller is better for all scores.
 `SCORERS` holds their means as scikit-learn scorers, for any estimator with
-``predict_dist``; ``neg_crps`` also for one that predicts a number. Only `concordance`
-returns a single number for all samples, and greater is better.
+``predict_dist``, and all but the log score for one that predicts a number. Only
+`concordance` returns a single number for all samples, and greater is better.
 """
 
 from __future__ import annotations
@@ -185,10 +185,13 @@ def width(lower: ArrayLike | Tensor, upper: ArrayLike | Tensor) -> Tensor:
 class Scorer:
     """The mean of a metric as a scikit-learn scorer: ``scorer(estimator, X, y)``.
 
-    The estimator must have ``predict_dist(X)``, or be a pipeline, a search such as
+    The estimator should have ``predict_dist(X)``, or be a pipeline, a search such as
     ``GridSearchCV`` or a ``TransformedTargetRegressor`` around one that does, see
-    `predicted_distribution`. Greater is better for scikit-learn, so scores are negated.
-    Pass it as ``scoring=`` to functions such as ``cross_val_score``.
+    `predicted_distribution`. A regressor that predicts a number is scored as if it were
+    certain of it: all quantiles are that number, so its CRPS is the absolute error and
+    its intervals have no width; it has no log score. Greater is better for
+    scikit-learn, so scores are negated. Pass it as ``scoring=`` to functions such as
+    ``cross_val_score``.
 
     Parameters
     ----------
@@ -210,12 +213,17 @@ class Scorer:
         sample_weight: ArrayLike | None = None,
     ) -> float:
         """Return the (weighted) mean of the metric on this data, times ``sign``."""
-        if self.of_point is not None and not _has_distribution(estimator):
-            predicted, truth = same_shape(prediction=estimator.predict(X), y=y)
-            values = self.of_point(predicted, truth)
-        else:
+        if _has_distribution(estimator):
             distribution = predicted_distribution(estimator, X)
             values = as_float64(self.metric(distribution, as_tensor(y)))
+        elif self.of_point is not None:
+            predicted, truth = same_shape(prediction=estimator.predict(X), y=y)
+            values = as_float64(self.of_point(predicted, truth))
+        else:
+            raise TypeError(
+                "the log score needs a distribution, from an estimator with "
+                f"predict_dist(X), got {type(estimator).__name__}"
+            )
         if sample_weight is None:
             return self.sign * values.mean().item()
         weight = as_float64(sample_weight)
@@ -295,24 +303,42 @@ def _interval_score_90(distribution: Histogram, y: Tensor) -> Tensor:
     return interval_score(*distribution.interval(0.9), y, coverage=0.9)
 
 
+def _interval_score_90_of_point(prediction: Tensor, y: Tensor) -> Tensor:
+    return interval_score(prediction, prediction, y, coverage=0.9)
+
+
 def _covered_90(distribution: Histogram, y: Tensor) -> Tensor:
     return covered(*distribution.interval(0.9), y)
+
+
+def _covered_by_point(prediction: Tensor, y: Tensor) -> Tensor:
+    return covered(prediction, prediction, y)
 
 
 def _width_90(distribution: Histogram, y: Tensor) -> Tensor:  # noqa: ARG001
     return width(*distribution.interval(0.9))
 
 
+def _width_of_point(prediction: Tensor, y: Tensor) -> Tensor:  # noqa: ARG001
+    return width(prediction, prediction)
+
+
 def _pinball_90(distribution: Histogram, y: Tensor) -> Tensor:
     return pinball(distribution.icdf(0.9), y, level=0.9)
+
+
+def _pinball_90_of_point(prediction: Tensor, y: Tensor) -> Tensor:
+    return pinball(prediction, y, level=0.9)
 
 
 SCORERS = {
     "neg_crps": Scorer(crps, of_point=_absolute_error),
     "neg_log_score": Scorer(log_score),
-    "neg_pinball_90": Scorer(_pinball_90),
-    "neg_interval_score_90": Scorer(_interval_score_90),
-    "neg_width_90": Scorer(_width_90),
+    "neg_pinball_90": Scorer(_pinball_90, of_point=_pinball_90_of_point),
+    "neg_interval_score_90": Scorer(
+        _interval_score_90, of_point=_interval_score_90_of_point
+    ),
+    "neg_width_90": Scorer(_width_90, of_point=_width_of_point),
     # The fraction of y inside: compare it with 0.9, do not maximise it.
-    "coverage_90": Scorer(_covered_90, sign=1),
+    "coverage_90": Scorer(_covered_90, sign=1, of_point=_covered_by_point),
 }

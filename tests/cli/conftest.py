@@ -15,7 +15,7 @@ def place(tmp_path_factory):
     result = histreg(
         *("fit", "houses.csv", "--target", "price", "--out", "model"),
         *("--drop", "id", "--label", "zone", "--time", "sold"),
-        *("--estimators", "2", "--epochs", "30", "--save-holdout", "test.csv"),
+        *("--estimators", "2", "--epochs", "15", "--save-holdout", "test.csv"),
         cwd=folder,
     )
     (folder / "fit.txt").write_text(result.stdout)

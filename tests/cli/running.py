@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from histreg.cli import app
 
-QUICK = ["--epochs", "3", "--no-compare"]
+QUICK = ["--epochs", "3", "--estimators", "1", "--no-compare"]
 
 
 def histreg(*arguments, cwd=".", width=120):

@@ -1,9 +1,6 @@
 """The command that explains: importance, dependence, rows and figures."""
 
 import json
-import os
-import subprocess
-import sys
 from contextlib import chdir
 
 import pandas as pd
@@ -102,22 +99,3 @@ def test_a_figure_is_written_once(place, tmp_path, what):
     with chdir(tmp_path):
         again = [*arguments, "--plot", path]
         assert_refused(tmp_path, again, "exists already; --overwrite replaces it")
-
-
-@pytest.mark.parametrize(
-    "width, what", [(80, []), (140, ["--column", "size"]), (80, ["--row", "3"])]
-)
-def test_no_number_is_cut_at_any_width(place, width, what):
-    result = subprocess.run(
-        [
-            *(sys.executable, "-m", "histreg", "explain", "model", "test.csv"),
-            *(*QUICK, "--above", "90000", *what),
-        ],
-        cwd=place,
-        env={**os.environ, "COLUMNS": str(width)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "…" not in result.stdout and "P(y > 90000)" in result.stdout
-    assert max(map(len, result.stdout.splitlines())) <= width

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import chdir
 from pathlib import Path
 
 import numpy as np
@@ -140,7 +141,7 @@ def test_fit_shows_held_out_scores_beside_baselines(place):
     assert "80 held-out rows, in units of price" in shown
     assert shown.startswith("Better than a constant (skill ")
     simple = ("constant", "linear regression", "boosting", "networks with l2")
-    for name in ("histogram", *simple):
+    for name in ("histreg", *simple):
         assert name in shown
     for column in ("skill", "CRPS", "MAE", "RMSE", "R²", "covers", "width"):
         assert column in shown
@@ -164,7 +165,7 @@ def test_the_model_was_learnt_from_the_right_rows_and_columns(place):
     test = houses().dropna(subset="price").sort_values("sold").tail(80)
     predicted = model.predict(test[["size", "kind", "zone"]])
     expected = np.abs(predicted - test["price"]).mean()
-    assert notes["scores"]["histogram"]["mae"] == pytest.approx(expected)
+    assert notes["scores"]["histreg"]["mae"] == pytest.approx(expected)
     lines = (place / "houses.csv").read_text().splitlines()
     held_out = [lines[0], *(lines[i + 1] for i in test.index)]
     assert (place / "test.csv").read_text().splitlines() == held_out  # as they were
@@ -189,7 +190,7 @@ def test_censored_rows_are_fitted_and_scored_as_such(tmp_path):
     assert list(model.feature_names_in_) == ["dose"]
     notes = model.notes_
     assert (notes["n_learnt"], notes["n_calibrated"], notes["n_tested"]) == (240, 0, 60)
-    found = notes["scores"]["histogram"]
+    found = notes["scores"]["histreg"]
     assert 0.5 < found["concordance"] <= 1 and found["horizon"] < table["months"].max()
     # The same column in other words, and in Parquet: the same model.
     table.assign(alive=table["alive"].astype(int)).to_parquet(tmp_path / "l.parquet")
@@ -384,3 +385,20 @@ def test_groups_are_on_one_side_of_the_split(tmp_path):
     assert not set(held_out["street"]) & set(learnt["street"])
     model = HistogramRegressor.load(tmp_path / "m")
     assert "street" not in model.feature_names_in_
+
+
+def test_the_column_of_time_is_a_feature_if_asked_for(tmp_path):
+    houses(60).to_csv(tmp_path / "t.csv", index=False)
+    fit = ("fit", "t.csv", "-t", "price", "--drop", "id", "--time", "sold", *QUICK)
+    shown = histreg(*fit, "--keep-time", "--out", "m", cwd=tmp_path).stdout
+    model = HistogramRegressor.load(tmp_path / "m")
+    assert list(model.feature_names_in_)[-2:] == ["sold", "zone"]
+    assert model.model_.kinds[-2:] == ("time", "number")
+    assert model.notes_["time"] == "sold"
+    assert "Next: histreg predict m new.csv --interval 0.9" in shown
+    with chdir(tmp_path):
+        assert_refused(
+            tmp_path,
+            ["fit", "t.csv", "-t", "price", "-o", "n", "--keep-time"],
+            "--keep-time needs --time, got none",
+        )

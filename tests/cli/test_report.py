@@ -22,6 +22,14 @@ from tests.cli.running import QUICK, assert_refused, histreg, houses, invoke
             ["report", "model", "infinite.csv", "--out", "r2.html"],
             "column 'size' must hold finite numbers, got inf in row 7",
         ),
+        (
+            ["report", "model", "houses.csv", "--by", "nope", "--out", "r2.html"],
+            "the table must have the column 'nope'",
+        ),
+        (
+            ["report", "model", "houses.csv", "--by", "price", "--out", "r2.html"],
+            "--by must not name the target, got 'price'",
+        ),
         (["report", "model", "houses.csv", "--out", "no/r.html"], "no folder no"),
     ],
 )
@@ -30,14 +38,14 @@ def test_bad_input_is_refused_in_one_sentence(bad_tables, arguments, sentence):
 
 
 def test_report_writes_one_page(place):
-    histreg(
-        *("report", "model", "test.csv", "--target", "price", "--out", "r.html"),
-        cwd=place,
-    )
+    command = ("report", "model", "test.csv", "--target", "price", "--out", "r.html")
+    histreg(*command, "--by", "id,kind", cwd=place)
     html = (place / "r.html").read_text()
     assert "learnt from a table of this name" not in html
     assert "80 rows of test.csv" in html
-    assert "How well is price predicted?" in html and html.count("<svg") == 11
+    assert "How well is price predicted?" in html and "Which columns matter" in html
+    # Those are by columns that the model does not have.
+    assert "Over sold" in html and "<h3>id</h3>" in html and "<h3>zone</h3>" not in html
     assert "Better than a constant" in html and "linear regression" in html
 
 

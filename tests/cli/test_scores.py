@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -56,6 +56,16 @@ def test_a_table_has_a_row_per_model(capsys, monkeypatch):
     for words in ("histogram", "[l2]", "1,234", "91.2 %", "inf", "R²", "0.250"):
         assert words in shown
     assert "median" not in shown
+
+
+@pytest.mark.parametrize(
+    "coverage, n_rows, is_off", [(0.6, 500, True), (0.85, 20, False), (0.9, 500, False)]
+)
+def test_intervals_that_fail_are_named(capsys, coverage, n_rows, is_off):
+    scores = {"histreg": replace(SCORES, coverage=coverage), "[l2]": SCORES}
+    print_scores(scores, n_rows, "y")
+    sentence = f"90 % intervals hold {100 * coverage:.1f} % of these rows"
+    assert (sentence in capsys.readouterr().out) == is_off
 
 
 def test_notes_of_older_versions_have_neither_skill_nor_r2(capsys):

@@ -1,6 +1,7 @@
 """Figures draw the numbers they are given."""
 
 import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -11,6 +12,8 @@ from matplotlib.figure import Figure
 from histreg import Bins, Histogram
 from histreg.report import model_figures
 from histreg.report.colours import BLACK, BLUE, GREY, ORANGE
+from histreg.tabular.group_scores import GroupScore, GroupScores
+from histreg.tabular.scores import Scores
 
 
 @pytest.fixture
@@ -52,6 +55,19 @@ def test_coverage_is_that_of_groups_by_spread(ax):
     spread, covered = np.array([3.0, 1.0, 4.0, 2.0]), np.array([0.0, 1.0, 1.0, 1.0])
     model_figures.draw_coverage_by_spread(ax, spread, covered, coverage=0.9, n_groups=2)
     np.testing.assert_allclose(ax.lines[1].get_ydata(), [1.0, 0.5])
+
+
+def test_the_coverage_of_each_group_is_drawn_with_what_chance_allows(ax):
+    scores = Scores(1.0, 1.0, 1.0, 1.0, coverage=0.8, width=1.0)
+    good = GroupScore("good $a$", 30, replace(scores, coverage=0.95), chance=0.08)
+    by = GroupScores("kind", (good, GroupScore("bad", 50, scores, chance=0.06)))
+    model_figures.draw_coverage_by_group(ax, by, coverage=0.9)
+    _, bad, shown_good = ax.lines  # from below; the first is the promise
+    assert (bad.get_xdata()[0], shown_good.get_xdata()[0]) == (0.8, 0.95)
+    assert bad.get_color() == ORANGE and shown_good.get_color() == BLUE
+    low, top = (bar.get_bbox().intervalx for bar in ax.patches)
+    np.testing.assert_allclose(low, [0.84, 0.96])
+    np.testing.assert_allclose(top, [0.82, 0.98])
 
 
 def test_means_are_drawn_in_the_order_of_time(ax):

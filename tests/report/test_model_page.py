@@ -9,11 +9,14 @@ import pytest
 
 from histreg import HistogramRegressor, metrics
 from histreg.report.model_page import LEVELS, ModelPage, write_page
+from histreg.tabular import column_importance, partial_dependence
+from histreg.tabular.group_scores import scores_by_group
 from histreg.tabular.scores import row_scores_of, scores_of
 from histreg.tabular.verdict import Estimate, Verdict
 from tests.browser import chromium
 
-PICTURES = 5 + 6
+# Fixed ones, examples, importance, and dependence and groups of three columns.
+PICTURES = 5 + 6 + 2 + 3 + 3
 
 
 @pytest.fixture(scope="module")
@@ -106,8 +109,11 @@ def test_questions_are_answered_in_order(page_of_frame, tmp_path):
         str(page.verdict),
         "Is it better than simple models?",
         "What is in the table?",
+        "Which columns matter, and how?",
+        "price by size",
         "What is predicted?",
         "Can the intervals be trusted?",
+        "Also for each group of rows?",
         "Over sold",
         "Where is it most wrong?",
         "What to do next",
@@ -127,8 +133,56 @@ def test_the_worst_rows_are_those_with_the_largest_crps(page_of_frame):
     assert [row.number for row in page.worst] == expected.tolist()
     worst = page.worst[0]
     assert worst.y == y[worst.number - 1] and worst.crps == crps.max()
-    assert worst.cells[1] == X["district"][worst.number - 1]
-    assert page.shown_columns == ("size", "district", "sold")
+    assert page.shown_columns == tuple(page.importance.ranked())
+    place = page.shown_columns.index("district")
+    assert worst.cells[place] == X["district"][worst.number - 1]
+
+
+def test_importance_and_dependence_are_those_of_the_functions(page_of_frame):
+    page, model = page_of_frame
+    X, y = flats()
+    importance = column_importance(
+        *(model, X[200:], y[200:]), of=("spread",), n_repeats=2, random_state=0
+    )
+    assert page.importance.rows() == importance.rows()
+    assert importance.ranked()[0] == "size"
+    by_size = partial_dependence(
+        *(model, X[200:], "size"), n_values=12, max_rows=200, random_state=0
+    )
+    assert page.dependences[0].rows() == by_size.rows()
+
+
+def test_groups_are_those_of_important_columns_or_of_the_ones_asked_for(
+    page_of_frame,
+):
+    page, model = page_of_frame
+    assert {by.column for by in page.by_group} == {"size", "district", "sold"}
+    X, y = flats()
+    street = pd.DataFrame({"street": ["high", "low"] * 50})
+    asked = ModelPage.of(
+        *(model, X[200:], y[200:]),
+        target="price",
+        source="test.csv",
+        beside=street,
+        by=["street"],
+    )
+    (by,) = asked.by_group
+    lower, upper = model.predict_interval(X[200::2], 0.9)
+    covered = ((lower <= y[200::2]) & (y[200::2] <= upper)).mean()
+    high = by.groups[0]
+    assert (high.name, high.n_rows, high.scores.coverage) == ("high", 50, covered)
+
+
+def test_a_group_whose_intervals_fail_is_named_in_the_next_steps(page_of_frame):
+    page, _ = page_of_frame
+    X, _ = flats()
+    is_north = (X["district"] == "north").to_numpy()[200:]
+    rows = replace(page.rows, covered=np.where(is_north, 0.75, 0.97))
+    by = scores_by_group(rows, "district", "label", X["district"].to_numpy()[200:])
+    steps = " ".join(replace(page, by_group=(by,)).next_steps)
+    assert "Do not rely on 90 % intervals where district is north: they cover 75 %" in (
+        steps
+    )
 
 
 def test_the_skill_is_that_over_the_training_targets(page_of_frame):

@@ -15,6 +15,16 @@ from histreg.tabular import model_files
 from tests.tabular.passes import rows_seen
 
 
+@pytest.fixture(scope="module")
+def row_by_row():
+    """Return a model, rows, and the mean and median of each row by itself."""
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    model = HistogramRegressor((8,), max_iter=3, random_state=0).fit(X, X[:, 0])
+    alone = [model.predict_all(row) for row in X[:, None]]
+    medians = [one.quantiles(0.5).item() for one in alone]
+    return model, X, [one.mean.item() for one in alone], medians
+
+
 @pytest.mark.parametrize(
     ("chunk", "sizes"),
     [
@@ -23,21 +33,16 @@ from tests.tabular.passes import rows_seen
         (1000, [224]),
     ],
 )
-def test_predictions_do_not_depend_on_the_chunks(chunk, sizes, monkeypatch):
-    X = np.random.default_rng(0).normal(size=(200, 3))
-    model = HistogramRegressor((8,), max_iter=3, random_state=0).fit(X, X[:, 0])
-    expected = [model.predict(row).item() for row in X[:, None]]
+def test_predictions_do_not_depend_on_the_chunks(chunk, sizes, row_by_row, monkeypatch):
+    model, X, means, medians = row_by_row
     monkeypatch.setattr(model_module, "CHUNK", chunk)
     with rows_seen() as seen:
         found = model.predict(X)
     assert seen == sizes
     # Products of other shapes round differently, in float32.
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(found, means, rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(
-        model.predict_quantiles(X, 0.5),
-        [model.predict_quantiles(row, 0.5).item() for row in X[:, None]],
-        rtol=1e-5,
-        atol=1e-5,
+        model.predict_quantiles(X, 0.5), medians, rtol=1e-5, atol=1e-5
     )
 
 
@@ -98,7 +103,11 @@ def test_a_cycle_of_the_week_is_learnt_from_times_alone(tmp_path):
     weekend = (hours.day_of_week >= 5).astype(float)
     X = pd.DataFrame({"when": hours})
     model = HistogramRegressor(
-        hidden_layer_sizes=32, n_estimators=1, max_iter=15, random_state=0
+        hidden_layer_sizes=32,
+        n_estimators=1,
+        max_iter=15,
+        blend_with=(),
+        random_state=0,
     ).fit(X, weekend)
     later = pd.DataFrame({"when": hours + pd.Timedelta(days=15 * 7)})
     assert abs(model.predict(later) - weekend).mean() < 0.1  # 0.4 of a constant

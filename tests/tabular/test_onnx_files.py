@@ -49,7 +49,7 @@ def test_mean_and_quantiles_agree_with_onnxruntime(options, tmp_path):
 def test_quantiles_in_tails_agree(tmp_path):
     X, _ = table(400)
     y = np.random.default_rng(1).standard_t(2, 400) + X[:, 0]
-    model = HistogramRegressor(**SMALL, tails="gpd").fit(X, y)
+    model = HistogramRegressor(**SMALL, tails="gpd", blend_with=()).fit(X, y)
     levels = [0.001, 0.5, 0.999]
     model.to_onnx(tmp_path / "m.onnx", levels)
     found, _ = run(tmp_path / "m.onnx", numbers=X)
@@ -94,7 +94,7 @@ def test_what_cannot_be_exported_is_refused(tmp_path):
     path = tmp_path / "m.onnx"
     with pytest.raises(ValueError, match="to_onnx needs a loss on bins"):
         HistogramRegressor(**SMALL, loss="mdn").fit(X, y).to_onnx(path)
-    model = HistogramRegressor(**SMALL).fit(X, y)
+    model = HistogramRegressor(**SMALL, blend_with=()).fit(X, y)
     with pytest.raises(ValueError, match=r"alpha must hold levels in \[0, 1\]"):
         model.to_onnx(path, [1.5])
     assert not path.exists()
@@ -105,7 +105,7 @@ def test_times_go_in_as_seconds(tmp_path):
     X = pd.DataFrame({"day": days, "x": np.arange(80.0) % 7})
     # With noise: an exact prediction on a border may be rounded to either side of it.
     y = np.arange(80.0) + np.random.default_rng(0).normal(size=80)
-    model = HistogramRegressor(**SMALL).fit(X, y)
+    model = HistogramRegressor(**SMALL, blend_with=()).fit(X, y)
     model.to_onnx(tmp_path / "m.onnx", LEVELS)
     seconds = (days - pd.Timestamp(0)).total_seconds()
     found, facts = run(tmp_path / "m.onnx", numbers=np.stack([seconds, X["x"]], axis=1))

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 import torch
 from joblib import parallel_config
+from scipy import sparse
 from sklearn import set_config
 from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
@@ -23,10 +24,10 @@ from torch import nn
 
 from histreg import Bins, HistogramRegressor, metrics, targets
 from histreg._names import LOSSES
-from histreg.errors import NoDistributionError
+from histreg.errors import InputError, NoDistributionError
 from histreg.tabular import conformal, model_files
 from tests.references import kaplan_meier
-from tests.tabular.examples import SMALL, data, frame
+from tests.tabular.examples import BLENDED, SMALL, TINY, data, frame
 
 # Learns what the tables below have to teach, in few epochs.
 QUICK = {
@@ -37,19 +38,30 @@ QUICK = {
 }
 
 
+# Checks that the models beside the networks could fail; the slow test has all checks.
+ABOUT_BLENDS = {
+    "check_estimators_pickle",
+    "check_methods_subset_invariance",
+    "check_sample_weight_equivalence_on_dense_data",
+}
+
+
 # One check asks for an R² of 0.5 on 200 noisy rows: 64 units reach 0.70 to 0.87 by seed
 # and dtype, 32 units 0.49 to 0.80. The others hold after any number of epochs.
 @parametrize_with_checks(
     [
-        HistogramRegressor(hidden_layer_sizes=(64,), max_iter=60),
+        HistogramRegressor(hidden_layer_sizes=(64,), max_iter=60, blend_with=()),
         HistogramRegressor(
             hidden_layer_sizes=(64,), max_iter=60, loss="l2", n_estimators=2
         ),
     ]
 )
 def test_scikit_learn_has_nothing_to_complain_about(estimator, check):
-    if check.func.__name__ != "check_regressors_train":
+    name = check.func.__name__
+    if name != "check_regressors_train":
         estimator = clone(estimator).set_params(max_iter=3)
+    if name in ABOUT_BLENDS:
+        estimator.set_params(blend_with="auto")
     check(estimator)
 
 
@@ -238,7 +250,7 @@ def test_flags_that_make_no_sense_are_refused(options, flags, sentence):
 
 def test_an_ensemble_is_the_mixture_of_its_networks():
     X, y = data()
-    model = HistogramRegressor(**SMALL, n_estimators=3, blend_with=()).fit(X, y)
+    model = HistogramRegressor(**SMALL, n_estimators=3).fit(X, y)
     d = model.predict_dist(X)
     table = model._table(X)
     numbers, codes = model.model_.inputs(table)
@@ -368,10 +380,10 @@ def test_a_weight_is_as_good_as_copies_and_order_has_no_effect():
     X, y = data(80)
     weight = np.random.default_rng(0).integers(0, 4, size=80)
     order = np.random.default_rng(1).permutation(weight.sum())
-    copies = HistogramRegressor(**SMALL).fit(
+    copies = HistogramRegressor(**BLENDED).fit(
         np.repeat(X, weight, axis=0)[order], np.repeat(y, weight)[order]
     )
-    weighted = HistogramRegressor(**SMALL).fit(X, y, weight)
+    weighted = HistogramRegressor(**BLENDED).fit(X, y, weight)
     np.testing.assert_array_equal(copies.predict(X), weighted.predict(X))
 
 
@@ -414,7 +426,7 @@ def test_weights_are_routed():
 
 def test_a_pickle_predicts_the_same():
     X, y = data()
-    model = HistogramRegressor(**SMALL, n_estimators=2).fit(X, y)
+    model = HistogramRegressor(**BLENDED, n_estimators=2).fit(X, y)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(model.predict(X), again.predict(X))
 
@@ -424,10 +436,10 @@ def test_seeds_make_results_and_leave_torch_alone():
     torch.manual_seed(3)
     before = torch.rand(1)
     torch.manual_seed(3)
-    one = HistogramRegressor(**SMALL).fit(X, y)
+    one = HistogramRegressor(**BLENDED).fit(X, y)
     assert torch.equal(torch.rand(1), before)
-    other = HistogramRegressor(**SMALL).fit(X, y)
-    third = HistogramRegressor(**SMALL | {"random_state": 1}).fit(X, y)
+    other = HistogramRegressor(**BLENDED).fit(X, y)
+    third = HistogramRegressor(**BLENDED | {"random_state": 1}).fit(X, y)
     np.testing.assert_array_equal(one.predict(X), other.predict(X))
     assert not np.array_equal(one.predict(X), third.predict(X))
 
@@ -460,11 +472,11 @@ def test_a_search_in_threads_finds_what_a_serial_one_does_to_the_bit(has_backbon
 
 def test_fits_in_threads_are_the_fit_of_their_seed():
     X, y = data(120)
-    expected = HistogramRegressor(**SMALL).fit(X, y).predict(X)
+    expected = HistogramRegressor(**BLENDED).fit(X, y).predict(X)
 
     def fitted(_):
         torch.rand(7)  # what others draw meanwhile has no effect
-        return HistogramRegressor(**SMALL).fit(X, y).predict(X)
+        return HistogramRegressor(**BLENDED).fit(X, y).predict(X)
 
     with ThreadPoolExecutor(4) as threads:
         for found in threads.map(fitted, range(12)):
@@ -880,7 +892,7 @@ def test_too_few_rows_promise_nothing_finite():
 @pytest.mark.parametrize("options", [{}, {"loss": "l2"}, {"loss": "mdn"}])
 def test_a_saved_model_predicts_the_same_bit_for_bit(options, tmp_path):
     table, y = frame()
-    model = HistogramRegressor(**SMALL, n_estimators=2, **options).fit(table, y)
+    model = HistogramRegressor(**BLENDED, n_estimators=2, **options).fit(table, y)
     if not options:
         model.calibrate(table, y)
     model.notes_ = {"unit": "euro"}
@@ -1025,7 +1037,7 @@ def start_from(name):
     if name == "unfitted":
         return HistogramRegressor(**SMALL)
     if name == "fitted":
-        return HistogramRegressor(**SMALL).fit(X, y).calibrate(X, y)
+        return HistogramRegressor(**BLENDED).fit(X, y).calibrate(X, y)
     if name == "warm":
         model = HistogramRegressor(**SMALL, warm_start=True).fit(*frame())
         return model.calibrate(*frame())
@@ -1180,7 +1192,7 @@ def test_tails_are_not_fitted_to_lower_bounds():
 
 def test_a_generator_is_a_random_state():
     X, y = data(60)
-    tiny = {**SMALL, "n_estimators": 1, "blend_with": (), "max_iter": 1}
+    tiny = {**TINY, "max_iter": 1}
     models = [
         HistogramRegressor(**{**tiny, "random_state": np.random.default_rng(seed)})
         for seed in (3, 3, 4)
@@ -1193,7 +1205,44 @@ def test_a_generator_is_a_random_state():
     assert np.array_equal(*draws)
 
 
-def test_an_array_with_text_is_refused_with_what_to_do():
-    X = np.array([[1.0, "flat"], [2.0, "house"]], dtype=object)
-    with pytest.raises(ValueError, match=r"a data frame if it has text.*'flat'"):
-        HistogramRegressor().fit(X, [1.0, 2.0])
+def test_an_array_of_objects_with_text_is_read_like_a_frame():
+    X, y = frame(120)
+    X = X.astype({"kind": str})
+    options = {**TINY, "max_iter": 2}
+    of_frame = HistogramRegressor(**options).fit(X, y)
+    array = X.to_numpy(dtype=object)
+    array[0, 0] = str(array[0, 0])  # a number as text
+    of_array = HistogramRegressor(**options).fit(array, y)
+    assert of_array.model_.kinds == ("number",) * 3 + ("label",) * 2
+    assert np.array_equal(of_array.predict(array), of_frame.predict(X))
+    with pytest.raises(InputError, match="must be a data frame, as in fit"):
+        of_frame.predict(array)
+    with pytest.raises(InputError, match="must be a data frame, as in fit"):
+        of_array.predict(np.zeros((3, 5)))
+    array[1, 2] = "many"
+    with pytest.raises(InputError, match=r"column 'x2' must hold numbers.*'many'"):
+        of_array.predict(array)
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.coo_matrix])
+def test_sparse_x_is_refused_with_what_to_do(kind):
+    X, y = data(30)
+    sentence = r"X must be dense, got a sparse \w+ of shape \(30, 3\); use X.toarray"
+    with pytest.raises(InputError, match=sentence):
+        HistogramRegressor(**TINY).fit(kind(X), y)
+
+
+def test_the_html_representation_links_to_the_documentation(tmp_path, monkeypatch):
+    address = "https://docs.example.org/histreg"
+    installed = tmp_path / "histreg-9.9.dist-info"
+    installed.mkdir()
+    lines = ["Metadata-Version: 2.1", "Name: histreg", "Version: 9.9"]
+    (installed / "METADATA").write_text("\n".join(lines) + "\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert address not in HistogramRegressor()._repr_html_()
+    lines += [
+        "Project-URL: Source, elsewhere",
+        f"Project-URL: Documentation, {address}",
+    ]
+    (installed / "METADATA").write_text("\n".join(lines) + "\n")
+    assert f'href="{address}"' in HistogramRegressor()._repr_html_()

@@ -7,12 +7,12 @@ import torch
 from histreg import HistogramRegressor, InputError
 from histreg.tabular.stacking import held_out_histograms
 from histreg.tabular.training_rows import rows_of
-from tests.tabular.examples import SMALL, data
+from tests.tabular.examples import BLENDED, SMALL, data
 
 
 def test_rows_are_predicted_by_networks_that_have_not_seen_them():
     X, y = data(60)
-    model = HistogramRegressor(**SMALL, n_estimators=2, blend_with=()).fit(X, y)
+    model = HistogramRegressor(**SMALL, n_estimators=2).fit(X, y)
     table = model._table(X)
     rows = rows_of(table, y[:, None], np.ones(60))
     rows = rows.with_inputs(model.model_.inputs(rows.inputs), torch.device("cpu"))
@@ -69,20 +69,20 @@ def test_steps_are_left_to_trees():
 )
 def test_networks_may_stay_alone(options):
     X, y = data(100)
-    assert HistogramRegressor(**SMALL, **options).fit(X, y).model_.blends is None
+    assert HistogramRegressor(**BLENDED | options).fit(X, y).model_.blends is None
 
 
 def test_few_or_censored_rows_are_left_to_the_networks():
     X, y = data(29)
-    assert HistogramRegressor(**SMALL).fit(X, y).model_.blends is None
+    assert HistogramRegressor(**BLENDED).fit(X, y).model_.blends is None
     X, y = data(100)
-    model = HistogramRegressor(**SMALL).fit(X, y, censored=y > np.median(y))
+    model = HistogramRegressor(**BLENDED).fit(X, y, censored=y > np.median(y))
     assert model.model_.blends is None
 
 
 def test_training_on_forgets_the_blend():
     X, y = data(100)
-    model = HistogramRegressor(**SMALL).fit(X, y)
+    model = HistogramRegressor(**BLENDED).fit(X, y)
     assert model.model_.blends is not None and model.model_.held_out is not None
     model.partial_fit(X, y)
     assert model.model_.blends is None and model.model_.held_out is None
@@ -91,7 +91,7 @@ def test_training_on_forgets_the_blend():
 def test_validation_rows_calibrate_without_rows_set_aside():
     X, y = data(600)
     X_new, y_new = data(2000, seed=1)
-    model = HistogramRegressor(**SMALL).fit(X, y)
+    model = HistogramRegressor(**BLENDED).fit(X, y)
     before = model.predict_quantiles(X_new)
     assert model.calibrate() is model
     assert np.array_equal(model.predict_quantiles(X_new), before)
@@ -105,7 +105,7 @@ def test_validation_rows_calibrate_without_rows_set_aside():
 
 def test_calibrate_without_rows_needs_predictions_of_a_fit():
     X, y = data(100)
-    model = HistogramRegressor(**SMALL, blend_with=()).fit(X, y)
+    model = HistogramRegressor(**SMALL).fit(X, y)
     with pytest.raises(InputError, match="which this model does not have"):
         model.calibrate()
     with pytest.raises(InputError, match="both X and y, or neither"):

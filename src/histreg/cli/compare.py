@@ -17,6 +17,7 @@ from histreg.cli.options import (
     Epochs,
     Estimators,
     Groups,
+    KeepTime,
     Label,
     OutputFormat,
     Quiet,
@@ -59,6 +60,7 @@ def compare(
     folds: Annotated[int, typer.Option(help="Number of folds.")] = 5,
     groups: Groups = None,
     time: RollingTime = None,
+    keep_time: KeepTime = False,
     rows: Annotated[
         int | None,
         typer.Option(help="Use only this many rows, drawn at random, to save time."),
@@ -78,7 +80,7 @@ def compare(
     check_seed(seed)
     if rows is not None:
         check_count("--rows", rows, at_least=folds + 1)
-    check_time_or_groups(time, groups)
+    check_time_or_groups(time, groups, keep_time=keep_time)
     names = [SHORT_NAMES.get(name, name) for name in split_names([models])]
     check_table_input(table)
     spelling = Spelling.from_options(delimiter, decimal, day_first)
@@ -102,6 +104,7 @@ def compare(
         labels=split_names(label),
         groups=groups,
         time=time,
+        keep_time=keep_time,
     )
     if not quiet:
         known.table.print_notes()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,11 +10,14 @@ import typer
 
 from histreg._checks import check_choice, check_count
 from histreg.cli.errors import exit_on_user_error, requires_extra
+from histreg.cli.json_output import print_json
 from histreg.cli.options import (
+    FORMATS,
     DayFirst,
     DecimalMark,
     Delimiter,
     ModelPath,
+    OutputFormat,
     Overwrite,
     Quiet,
     TablePath,
@@ -37,7 +39,6 @@ EXAMPLE = (
     "histreg explain model/ test.csv --column size --above 100 --plot size.png | "
     "histreg explain model/ test.csv --row 17"
 )
-FORMATS = ("text", "json")
 PLOTS = (".png", ".svg", ".pdf")
 
 
@@ -88,9 +89,7 @@ def explain(
         Path | None,
         typer.Option(help="Write a figure to this file: .png, .svg or .pdf."),
     ] = None,
-    output_format: Annotated[
-        str, typer.Option("--format", help=f"Print as {' or '.join(FORMATS)}.")
-    ] = "text",
+    output_format: OutputFormat = "text",
     delimiter: Delimiter = None,
     decimal: DecimalMark = None,
     day_first: DayFirst = None,
@@ -226,35 +225,26 @@ def _has_column(path: Path, name: str, spelling: Spelling) -> bool:
 
 
 def _show_importance(importance: Importance, target: str, output_format: str) -> None:
+    rows = importance.rows()
     if output_format == "json":
         facts = {"n_rows": importance.n_rows, "crps": importance.crps}
-        print(json.dumps(facts | {"columns": importance.rows()}, indent=1))
+        print_json(facts | {"columns": rows})
         return
-    from rich.table import Table
-
-    title = f"Importance for {target}: columns shuffled, {importance.n_rows:,} rows"
-    shown = Table(title=_safe(title), title_justify="left")
-    shown.add_column("column", overflow="fold", min_width=8)
-    rows = importance.rows()
     cells = {name: _spelled([row[name] for row in rows]) for name in importance.names}
     if importance.crps is not None:
         errors = _spelled([row["CRPS error"] for row in rows])
         pairs = zip(cells["CRPS"], errors, strict=True)
         cells["CRPS"] = [f"{value} ± {error}" for value, error in pairs]
-    for name in importance.names:
-        head = "CRPS rises by" if name == "CRPS" else f"{name}\nmoves by"
-        shown.add_column(head, justify="right", no_wrap=True)
-    for row, *numbers in zip(rows, *cells.values(), strict=True):
-        shown.add_row(_safe(row["column"]), *numbers)
-    _print(shown)
+    title = f"What changes when a column is shuffled ({importance.n_rows:,} rows)"
+    _print_table(title, [row["column"] for row in rows], cells)
     if importance.crps is not None:
         _print(
-            f"CRPS is {_spelled([importance.crps])[0]} with all columns; a column is "
-            "worth what CRPS rises by when its values are shuffled, ± a standard error."
+            f"CRPS: what a column is worth, ± a standard error. It rises by so much "
+            f"from {_spelled([importance.crps])[0]}, in units of {target}."
         )
     _print(
-        "Columns that say the same share their importance; --group shuffles them "
-        "together."
+        "Others: how far predictions move, on average. Columns that say the same share "
+        "their worth; --group shuffles them together."
     )
 
 
@@ -262,63 +252,51 @@ def _show_dependence(
     by_column: list[Dependence], target: str, output_format: str
 ) -> None:
     if output_format == "json":
-        print(
-            json.dumps(
-                {
-                    one.column: {"n_rows": one.n_rows, "values": one.rows()}
-                    for one in by_column
-                },
-                indent=1,
-            )
+        print_json(
+            {
+                one.column: {"n_rows": one.n_rows, "values": one.rows()}
+                for one in by_column
+            }
         )
         return
-    from rich.table import Table
-
     for one in by_column:
+        cells = {name: _spelled(list(all_)) for name, all_ in one.averages.items()}
         title = f"{target} by {one.column}: averages over {one.n_rows:,} rows"
-        shown = Table(title=_safe(title), title_justify="left")
-        shown.add_column(_safe(one.column), overflow="fold")
-        for name in one.averages:
-            shown.add_column(name, justify="right", no_wrap=True)
-        cells = [_spelled(values.tolist()) for values in one.averages.values()]
-        for text, *numbers in zip(one.texts, *cells, strict=True):
-            shown.add_row(_safe(text), *numbers)
-        _print(shown)
+        _print_table(title, one.texts, cells)
 
 
 def _show_row(one: RowExplanation, row: int, target: str, output_format: str) -> None:
+    rows = one.rows()
     if output_format == "json":
         facts = {"row": row, "base": one.base, "predicted": one.predicted}
-        print(json.dumps(facts | {"columns": one.rows()}, indent=1))
+        print_json(facts | {"columns": rows})
         return
-    from rich.table import Table
-
-    title = f"Row {row}: from the average of {one.n_background} rows to its {target}"
-    shown = Table(title=_safe(title), title_justify="left")
-    shown.add_column("column", overflow="fold")
-    shown.add_column("value", overflow="fold")
-    for name in one.names:
-        shown.add_column(name, justify="right", no_wrap=True)
-    rows = one.rows()
-    cells = []
+    cells = {}
     for name in one.names:
         first, *parts, last = _spelled(
             [one.base[name], *(row[name] for row in rows), one.predicted[name]]
         )
         signed = [part if part.startswith("-") else f"+{part}" for part in parts]
-        cells.append([first, *signed, last])
-    firsts, *lines, lasts = zip(*cells, strict=True)
-    shown.add_row("average", "", *firsts)
-    for part, line in zip(rows, lines, strict=True):
-        shown.add_row(_safe(part["column"]), _safe(part["value"]), *line)
-    shown.add_section()
-    shown.add_row("row", "", *lasts)
-    _print(shown)
+        cells[name] = [first, *signed, last]
+    parts = [f"{part['column']} = {part['value']}" for part in rows]
+    title = f"Row {row}: from the average of {one.n_background} rows to its {target}"
+    _print_table(title, ["average", *parts, f"row {row}"], cells)
     if any(errors.any() for errors in one.errors.values()):
         _print(
             "The parts add up exactly; each is an estimate from drawn orders, see "
             "--format json for standard errors."
         )
+
+
+def _print_table(title: str, names: list[str], cells: dict[str, list[str]]) -> None:
+    """Print columns of numbers, fewer of them if the terminal is narrow."""
+    from rich.console import Console
+
+    from histreg.cli.terminal import print_table
+
+    rows = list(zip(names, zip(*cells.values(), strict=True), strict=True))
+    headers = list(cells)
+    print_table(title, headers, rows, headers[:0:-1], Console())
 
 
 def _spelled(numbers: list[float]) -> list[str]:
@@ -349,13 +327,7 @@ def _drawn(plots: list[tuple[Any, str | None]], path: Path | None) -> Figure | N
     return figure
 
 
-def _safe(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)
-
-
-def _print(what: Any) -> None:
+def _print(sentence: str) -> None:
     from rich.console import Console
 
-    Console().print(what, highlight=False, markup=not isinstance(what, str))
+    Console().print(sentence, style="dim", highlight=False, markup=False)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -15,12 +16,15 @@ from histreg.tabular.table_check import TableCheck, TableFinding
 
 MAX_COLUMNS = 60  # listed on a terminal
 MAX_FINDINGS = 5  # of one kind
+MAX_NAME_WIDTH = 24  # of a column's name that is shown in one line
 
 
 def print_columns(check: TableCheck) -> None:
     """Print the columns of a table as they were understood."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("column", overflow="fold", min_width=10)
+    longest = max((cell_len(column.name) for column in check.columns), default=0)
+    name_width = max(10, min(MAX_NAME_WIDTH, longest))
+    table.add_column("column", overflow="fold", min_width=name_width)
     table.add_column("kind")
     table.add_column("missing", justify="right")
     table.add_column("distinct", justify="right")

@@ -21,6 +21,7 @@ from histreg.cli.options import (
     Epochs,
     Estimators,
     Groups,
+    KeepTime,
     Label,
     OutputFormat,
     Overwrite,
@@ -105,6 +106,7 @@ class FitOptions:
             "used as a feature. By default, rows are held out at random."
         ),
     ] = None
+    keep_time: KeepTime = False
     groups: Groups = None
     evaluate: Annotated[
         Path | None,
@@ -185,7 +187,7 @@ class FitOptions:
                 "--save-holdout cannot be combined with --eval, which holds out no "
                 f"rows, got {self.save_holdout}"
             )
-        check_time_or_groups(self.time, self.groups)
+        check_time_or_groups(self.time, self.groups, keep_time=self.keep_time)
         if self.calibrate_by in (self.target, *self.dropped, *self.special_columns):
             raise InputError(
                 "--calibrate-by must name a column that is used as a feature, got "
@@ -210,7 +212,8 @@ class FitOptions:
     @property
     def special_columns(self) -> list[str]:
         """Columns that are used, but not as features."""
-        given = (self.weight, self.censored, self.upper, self.time, self.groups)
+        time = None if self.keep_time else self.time
+        given = (self.weight, self.censored, self.upper, time, self.groups)
         return [name for name in given if name]
 
     @property

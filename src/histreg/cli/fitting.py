@@ -40,6 +40,7 @@ from histreg.cli.scores import (
 from histreg.errors import InputError
 from histreg.tabular.baselines import BOOSTING, CONSTANT, L2, LINEAR, baseline
 from histreg.tabular.columns import kinds_of
+from histreg.tabular.comparison import HISTREG
 from histreg.tabular.regressor import HistogramRegressor
 from histreg.tabular.scores import (
     RowScores,
@@ -107,9 +108,8 @@ def read(options: FitOptions) -> TrainingTable:
         target=options.target,
     )
     frame, y = split_target(table.frame, options.target, options.upper)
-    check_columns(frame, special)
-    if options.calibrate_by is not None:
-        check_columns(frame, [options.calibrate_by])
+    others = (options.time, options.calibrate_by)
+    check_columns(frame, [*special, *(name for name in others if name is not None)])
     weight, censored, time = options.weight, options.censored, options.time
     data = TrainingTable(
         table,
@@ -283,9 +283,11 @@ def score(
         l2 = _train(title, "l2", data, None, parts, options, settings)
         rows[L2] = _point_scores(l2, data, parts)
     groups = None if data.groups is None else data.groups[parts.test]
+    verdict = verdict_on(own, rows, groups=groups, seed=options.seed)
     constant = rows[CONSTANT]
-    scores = {name: each.means(constant) for name, each in ({loss: own} | rows).items()}
-    return Tested({**scores}, verdict_on(own, rows, groups=groups, seed=options.seed))
+    rows = {_own_name(loss): own} | rows
+    scores = {name: each.means(constant) for name, each in rows.items()}
+    return Tested({**scores}, verdict)
 
 
 def save(
@@ -304,6 +306,7 @@ def save(
         "target": options.target,
         "censored": options.censored or options.upper,
         "source": options.table.name,
+        "time": options.time,
         "spelling": asdict(table.spelling),
         "tested_on": (options.evaluate or options.table).name,
         "n_rows": len(y),
@@ -345,8 +348,16 @@ def print_result(
         print_scores(
             tested.scores, len(parts.test), options.target, verdict=tested.verdict
         )
+    console = Console()
     folder = escape(str(options.out))
-    Console().print(f"Model in [bold]{folder}[/bold]", highlight=False)
+    console.print(f"Model in [bold]{folder}[/bold]", highlight=False)
+    held_out = options.evaluate or options.save_holdout
+    if held_out is None:
+        command = f"histreg predict {options.out} new{options.table.suffix}"
+        advice = f"Next: {command} --interval 0.9 --out predictions.csv"
+    else:
+        advice = f"Next: histreg report {options.out} {held_out} --out report.html"
+    console.print(advice, style="dim", highlight=False, markup=False, soft_wrap=True)
 
 
 def _train(
@@ -384,6 +395,11 @@ def _train(
     return model
 
 
+def _own_name(loss: str) -> str:
+    """Return the name of the fitted model among those it is compared with."""
+    return HISTREG if loss == "histogram" else f"{HISTREG}, {loss}"
+
+
 def _censored_scores(
     model: HistogramRegressor,
     data: TrainingTable,
@@ -394,7 +410,7 @@ def _censored_scores(
 ) -> dict[str, AnyScores]:
     X, truth = data.X.iloc[parts.test], (data.y[parts.test], is_censored[parts.test])
     scores: dict[str, AnyScores] = {
-        options.loss: censored_scores_of(model.predict_all(X), *truth)
+        _own_name(options.loss): censored_scores_of(model.predict_all(X), *truth)
     }
     if options.compare:
         title = "Fitting, bounds taken for targets"

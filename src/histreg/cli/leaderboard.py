@@ -22,7 +22,7 @@ def print_leaderboard(board: Leaderboard, target: str) -> None:
         console.print(f"[bold]{escape(str(board.verdict))}[/bold]", highlight=False)
     headers = [*HEADERS, "fit", "predict"]
     headers[1:1] = ["(95 %)"]
-    cells = {standing.name: _cells(standing) for standing in board.standings}
+    cells = [(standing.name, _cells(standing)) for standing in board.standings]
     title = f"{board.n_rows:,} rows, each tested once, in units of {target}"
     print_table(title, headers, cells, LEAST_NEEDED, console)
     console.print(f"{ABOUT_SCORES} Times per fold.", style="dim", highlight=False)

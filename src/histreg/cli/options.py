@@ -81,6 +81,14 @@ RollingTime = Annotated[
         "it was trained on; not used as a feature."
     ),
 ]
+KeepTime = Annotated[
+    bool,
+    typer.Option(
+        "--keep-time",
+        help="Also use the column of --time as a feature: its time of day, weekday and "
+        "day of the year.",
+    ),
+]
 Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Replace existing output.")
 ]
@@ -116,8 +124,12 @@ def takes_options(
     return decorate
 
 
-def check_time_or_groups(time: str | None, groups: str | None) -> None:
+def check_time_or_groups(
+    time: str | None, groups: str | None, *, keep_time: bool
+) -> None:
     """Raise if rows are to be split both by time and by groups."""
+    if keep_time and time is None:
+        raise InputError("--keep-time needs --time, got none")
     if time is not None and groups is not None:
         raise InputError(
             f"--time and --groups cannot be combined, got --time {time} and --groups "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -140,12 +141,17 @@ def read_known_rows(
     labels: list[str],
     groups: str | None,
     time: str | None,
+    keep_time: bool = False,
 ) -> KnownRows:
-    """Return the rows of a table with a known target, after checks of its columns."""
+    """Return the rows of a table with a known target, after checks of its columns.
+
+    The columns of groups and time are no features, unless the time is to be kept.
+    """
     table = read_to_fit(path, given, drop=drop, labels=labels, target=target)
     X, y = split_target(table.frame, target)
-    special = [name for name in (groups, time) if name is not None]
-    check_columns(X, special)
+    splitting = [name for name in (groups, time) if name is not None]
+    check_columns(X, splitting)
+    special = [name for name in splitting if not (keep_time and name == time)]
     check_finite(X)
     if X.shape[1] == len(special):
         raise InputError(f"{path} must have a feature column beside {target!r}")
@@ -175,13 +181,31 @@ def read_columns(
 
 
 def read_for_model(
-    model: HistogramRegressor, path: Path, given: Spelling, target: str | None = None
+    model: HistogramRegressor,
+    path: Path,
+    given: Spelling,
+    target: str | None = None,
+    beside: Collection[str] = (),
+    if_there: Collection[str] = (),
 ) -> ReadTable:
-    """Return the columns that a model was fitted on, in its order, and the target."""
+    """Return the columns that a model was fitted on, in its order, and others.
+
+    Parameters
+    ----------
+    model : HistogramRegressor
+    path : Path
+    given : Spelling
+        The spelling given by options.
+    target : str, optional
+        The column of true values, returned too.
+    beside, if_there : collections of str
+        Further columns to return; those of ``if_there`` may be missing.
+    """
     file = tables.read(path, given.delimiter)
     frame = file.frame
-    if target is not None:
-        check_columns(frame, [target])
+    others = [*beside, *([] if target is None else [target])]
+    check_columns(frame, others)
+    others += [name for name in if_there if name in frame.columns]
     names = list(getattr(model, "feature_names_in_", frame.columns))
     missing = [name for name in names if name not in frame.columns]
     if missing:
@@ -192,7 +216,7 @@ def read_for_model(
     kinds = dict(zip(names, model.model_.kinds, strict=True))
     labels = [name for name, kind in kinds.items() if kind == "label"]
     fitted = Spelling(**model.notes_.get("spelling", {}))
-    used = names if target is None else [*names, target]
+    used = list(dict.fromkeys([*names, *others]))
     interpretation = _interpret(path, frame[used], labels, file, given, fitted)
     for name, reason in interpretation.doubts.items():
         if name in kinds:

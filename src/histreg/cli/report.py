@@ -16,6 +16,7 @@ from histreg.cli.options import (
     Overwrite,
     Quiet,
     TablePath,
+    split_names,
 )
 from histreg.cli.outputs import check_output, files_of_model
 from histreg.cli.spelling import Spelling
@@ -34,6 +35,13 @@ def report(
         str | None,
         typer.Option(
             "--target", "-t", help="Column of true values; by default the model's."
+        ),
+    ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Columns whose groups are compared, comma-separated; by default the "
+            "most important ones."
         ),
     ] = None,
     delimiter: Delimiter = None,
@@ -74,11 +82,17 @@ def report(
             "its scores"
         )
     name = target or target_name(regressor)
-    read = read_for_model(regressor, table, spelling, target=name)
+    notes, groups = regressor.notes_, split_names(by)
+    if name in groups:
+        raise InputError(f"--by must not name the target, got {name!r}")
+    times = [notes["time"]] if isinstance(notes.get("time"), str) else []
+    read = read_for_model(
+        regressor, table, spelling, name, beside=groups, if_there=times
+    )
     if not quiet:
         read.print_notes()
-    X, y = split_target(read.frame, name)
-    notes = regressor.notes_
+    frame, y = split_target(read.frame, name)
+    X = frame[list(getattr(regressor, "feature_names_in_", frame.columns))]
     page = ModelPage.of(
         regressor,
         X,
@@ -92,6 +106,8 @@ def report(
         },
         noted_verdict=verdict_from_notes(notes),
         row_numbers=[int(row) + 1 for row in X.index],
+        beside=frame.drop(columns=X.columns),
+        by=groups,
     )
     write_page(page, out)
     if not quiet:

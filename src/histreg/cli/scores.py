@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from histreg.cli.terminal import print_table
 from histreg.report.printed_table import shown_number
-from histreg.tabular.scores import CensoredScores, Scores
+from histreg.tabular.scores import CensoredScores, Scores, is_off
 from histreg.tabular.verdict import Estimate, Verdict
 
 AnyScores = Scores | CensoredScores
@@ -125,9 +125,19 @@ def print_scores(
         about = ABOUT_CENSORED_SCORES
     else:
         headers, about = list(HEADERS), ABOUT_SCORES
-    cells = {name: _cells(row) for name, row in scores.items()}
+    cells = [(name, _cells(row)) for name, row in scores.items()]
     print_table(title, headers, cells, LEAST_NEEDED, console)
     console.print(about, style="dim", highlight=False)
+    own = next(iter(scores.values()))
+    if isinstance(own, Scores) and is_off(own.coverage, n_rows):
+        console.print(
+            f"90 % intervals hold {shown_percent(own.coverage)} of these rows: they "
+            "differ from the rows that the intervals were made from. Calibrate on rows "
+            "like these, or let the intervals of a series adapt (`histreg predict "
+            "--adaptive`).",
+            highlight=False,
+            markup=False,
+        )
 
 
 def _cells(scores: AnyScores) -> list[str]:

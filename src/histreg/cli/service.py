@@ -2,7 +2,8 @@
 
 Requests are checked one by one, in the sentences of the command line. Those that wait
 at the same time are predicted together, in one run of the network: a row's prediction
-does not depend on the rows beside it, so the answer is that of the request alone.
+does not depend on the rows beside it, so the answer is that of the request alone, up to
+rounding.
 """
 
 from __future__ import annotations

@@ -10,13 +10,14 @@ from rich.markup import escape
 from rich.table import Table
 
 MIN_NAME_WIDTH = 12
+MAX_NAME_WIDTH = 36  # beyond which a name is wrapped rather than a column left out
 GAP = 2  # between columns
 
 
 def print_table(
     title: str,
     headers: Sequence[str],
-    rows: Mapping[str, Sequence[str]],
+    rows: Sequence[tuple[str, Sequence[str]]],
     least_needed: Sequence[str],
     console: Console,
 ) -> None:
@@ -26,28 +27,27 @@ def print_table(
     ----------
     title : str
     headers : sequence of str
-    rows : mapping of sequences
-        Cells by the name of the row.
+    rows : sequence of pairs
+        The name of a row, and its cells.
     least_needed : sequence of str
         Headers of columns that are left out if the terminal is too narrow, the first
         of them first. Names are wrapped, numbers never.
     console : Console
     """
     widths = {
-        header: max([cell_len(header), *(cell_len(row[i]) for row in rows.values())])
+        header: max([cell_len(header), *(cell_len(row[i]) for _, row in rows)])
         for i, header in enumerate(headers)
     }
-    longest = max((cell_len(name) for name in rows), default=0)
+    longest = max((cell_len(name) for name, _ in rows), default=0)
     shown = list(headers)
     for header in least_needed:
-        if _total(widths, shown) + longest <= console.width:
+        if _total(widths, shown) + min(longest, MAX_NAME_WIDTH) <= console.width:
             break
         if header in shown:
             shown.remove(header)
     room = max(MIN_NAME_WIDTH, console.width - _total(widths, shown))
+    console.print(escape(title), style="italic", highlight=False)
     table = Table(
-        title=escape(title),
-        title_justify="left",
         box=None,
         pad_edge=False,
         padding=(0, GAP, 0, 0),
@@ -58,7 +58,7 @@ def print_table(
         table.add_column(
             header, justify="right", no_wrap=True, min_width=widths[header]
         )
-    for name, cells in rows.items():
+    for name, cells in rows:
         by_header = dict(zip(headers, cells, strict=True))
         table.add_row(escape(name), *(by_header[header] for header in shown))
     console.print(table, highlight=False)

@@ -27,6 +27,7 @@ from histreg.cli.options import (
     Epochs,
     Estimators,
     Groups,
+    KeepTime,
     Label,
     OutputFormat,
     Overwrite,
@@ -79,6 +80,7 @@ def tune(
     folds: Annotated[int, typer.Option(help="Number of folds.")] = 3,
     groups: Groups = None,
     time: RollingTime = None,
+    keep_time: KeepTime = False,
     estimators: Estimators = 5,
     epochs: Epochs = 200,
     seed: Annotated[int, typer.Option(help="Random seed of folds and models.")] = 0,
@@ -95,7 +97,7 @@ def tune(
     check_seed(seed)
     if trials is not None:
         check_count("--trials", trials, at_least=1)
-    check_time_or_groups(time, groups)
+    check_time_or_groups(time, groups, keep_time=keep_time)
     budget_s = parse_duration("--time-budget", time_budget)
     check_table_input(table)
     if out is not None:
@@ -121,6 +123,7 @@ def tune(
         labels=split_names(label),
         groups=groups,
         time=time,
+        keep_time=keep_time,
     )
     if not quiet:
         known.table.print_notes()

@@ -16,8 +16,12 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from numpy.typing import NDArray
 
+from histreg._axes import short_label
 from histreg.distribution import Histogram
 from histreg.report.colours import BLACK, BLUE, GREY, ORANGE
+from histreg.tabular.dependence import Dependence
+from histreg.tabular.group_scores import GroupScores
+from histreg.tabular.importance import Importance
 
 MAX_POINTS = 700  # beyond which a scatter plot shows no more, and a page grows
 PAGE_COLOURS = {
@@ -75,6 +79,7 @@ def _for_page(svg: str, label: str) -> str:
     body = re.sub(r'<g id="[^"]*"', "<g", body)  # the same in every figure
     body = re.sub(r"font-family: [^;\"]*;? ?", "", body)
     body = re.sub(r"\s*\n\s*", "\n", body)
+    body = body.replace(r"\$", "$")  # of plots that are drawn elsewhere too
     for colour, variable in PAGE_COLOURS.items():
         body = body.replace(colour, variable)
     return (
@@ -187,6 +192,40 @@ def draw_coverage_by_spread(
         ylabel=f"share in the {100 * coverage:.0f} % interval",
         ylim=(min(0.5, shares.min() - 0.05), 1.02),
     )
+
+
+def draw_coverage_by_group(ax: Axes, by: GroupScores, *, coverage: float) -> None:
+    """Draw the share of intervals that hold the truth in each group of rows."""
+    groups = by.groups[::-1]  # the first one on top
+    places = np.arange(len(groups))
+    low = np.array([coverage - group.chance for group in groups])
+    high = np.array([min(1.0, coverage + group.chance) for group in groups])
+    ax.barh(places, high - low, left=low, color=GREY, alpha=0.2, height=0.6, lw=0)
+    ax.axvline(coverage, color=GREY, lw=1, ls="--")
+    for place, group in zip(places, groups, strict=True):
+        colour, mark = (ORANGE, "s") if group.is_off else (BLUE, "o")
+        ax.plot(group.scores.coverage, place, color=colour, marker=mark, ms=5)
+    ax.set_yticks(places, [short_label(group.name) for group in groups])
+    lowest = min(low.min(), *(group.scores.coverage for group in groups))
+    ax.set(
+        xlabel=f"share in the {100 * coverage:.0f} % interval",
+        xlim=(max(-0.02, lowest - 0.03), 1.02),
+        ylim=(-0.6, len(groups) - 0.4),
+    )
+    ax.locator_params(axis="x", nbins=6)
+
+
+def draw_importance(importance: Importance, ax: Axes, *, of: str, n_bars: int) -> None:
+    """Draw a bar for each of the most important columns."""
+    importance.plot(ax, of=of, max_columns=n_bars)
+
+
+def draw_dependence(dependence: Dependence, ax: Axes) -> None:
+    """Draw the average prediction over the value of a column, without a legend."""
+    dependence.plot(ax)
+    legend = ax.get_legend()
+    if legend is not None:
+        legend.remove()  # the page says what is drawn, and nothing is covered
 
 
 def draw_time(

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jinja2
 import narwhals as nw
 import numpy as np
 from markupsafe import Markup
 from markupsafe import escape as markup_escape
+from numpy.typing import NDArray
 
 from histreg import metrics
 from histreg._files import atomic_write
@@ -20,9 +22,12 @@ from histreg.distribution import Histogram
 from histreg.errors import InputError
 from histreg.report.model_figures import (
     Array,
+    draw_coverage_by_group,
     draw_coverage_by_spread,
+    draw_dependence,
     draw_distribution,
     draw_error_by_spread,
+    draw_importance,
     draw_pit,
     draw_predictions,
     draw_reliability,
@@ -30,18 +35,23 @@ from histreg.report.model_figures import (
     picture,
 )
 from histreg.report.printed_table import shown_number
-from histreg.tabular.baselines import CONSTANT
+from histreg.tabular.baselines import BOOSTING, CONSTANT, LINEAR
+from histreg.tabular.column_groups import column_names, values_of
 from histreg.tabular.columns import (
-    NUMBER_OR_TIME,
+    Table,
     described_kinds,
-    n_numbers,
+    kinds_of,
     named_kinds,
     read_frame,
 )
+from histreg.tabular.dependence import Dependence, partial_dependence
+from histreg.tabular.group_scores import GroupScores, scores_by_group
+from histreg.tabular.importance import Importance, column_importance
 from histreg.tabular.scores import (
     COVERAGE,
     RowScores,
     Scores,
+    is_off,
     row_scores_of,
     row_scores_of_point,
 )
@@ -52,6 +62,15 @@ LEVELS = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
 N_EXAMPLES = 6
 N_WORST = 8
 N_SHOWN_COLUMNS = 6  # of the worst rows
+N_DEPENDENCES = 4  # of the most important columns
+N_GROUPED = 3  # columns whose groups are shown
+N_BARS = 10  # of importance
+# What is asked of the model for a page takes seconds, also with many columns.
+N_REPEATS = 2
+N_PREDICTED = 40_000  # rows for importance, over all columns and repeats
+ROWS_FOR_IMPORTANCE = (100, 1000)  # at least and at most
+ROWS_FOR_DEPENDENCE = 200
+N_VALUES = 12  # of a column, for dependence
 
 
 @dataclass(frozen=True)
@@ -90,9 +109,14 @@ class ModelPage:
         What is in the table, None if X is not a data frame.
     coverage : dict
         By kind of interval, at each of `LEVELS`.
+    importance : Importance, optional
+        None for a single row.
+    dependences : tuple of Dependence
+        On the most important columns.
+    by_group : tuple of GroupScores
     worst : tuple of WorstRow
     shown_columns : tuple of str
-        Names of the cells of worst rows.
+        Names of the cells of worst rows: the most important columns.
     times : dict
         Seconds since 1970 by the name of a column of times.
     facts : dict
@@ -112,6 +136,9 @@ class ModelPage:
     noted_verdict: Verdict | None
     check: TableCheck | None
     coverage: dict[str, Array]
+    importance: Importance | None
+    dependences: tuple[Dependence, ...]
+    by_group: tuple[GroupScores, ...]
     worst: tuple[WorstRow, ...]
     shown_columns: tuple[str, ...]
     facts: dict[str, str]
@@ -135,6 +162,8 @@ class ModelPage:
         noted_scores: Mapping[str, Scores] | None = None,
         noted_verdict: Verdict | None = None,
         row_numbers: Sequence[int] | None = None,
+        beside: Any = None,
+        by: Sequence[str] = (),
     ) -> ModelPage:
         """Collect the predictions of a `HistogramRegressor` with one target.
 
@@ -149,6 +178,11 @@ class ModelPage:
             Of the model and of simple models, when it was fitted.
         row_numbers : sequence of n int, optional
             Of the rows in the file, by default from 1.
+        beside : data frame of n rows, optional
+            Further columns, which the model does not use: times and groups.
+        by : sequence of str
+            Columns of X or ``beside`` whose groups are compared; by default the one
+            that the model is calibrated by, and the most important ones.
         """
         predictions = model.predict_all(X)
         distribution = predictions.distribution
@@ -169,7 +203,10 @@ class ModelPage:
         is_frame = nw.dependencies.is_into_dataframe(X)
         numbers = row_numbers or range(1, len(y) + 1)
         frame = nw.from_native(X, eager_only=True) if is_frame else None
-        worst, shown = _worst_rows(predictions, rows, frame, numbers)
+        importance = _importance(model, X, y)
+        ranked = [] if importance is None else importance.ranked()
+        worst, shown = _worst_rows(predictions, rows, frame, numbers, ranked)
+        columns = _columns(model, X, beside)
         notes = model.notes_
         return cls(
             target=target,
@@ -189,11 +226,18 @@ class ModelPage:
             noted_verdict=noted_verdict,
             check=check_table(X, y) if is_frame else None,
             coverage=coverage,
+            importance=importance,
+            dependences=_dependences(model, X, ranked),
+            by_group=_by_group(rows, columns, by or _default_groups(model, ranked)),
             worst=worst,
             shown_columns=shown,
             facts=_facts(model),
             is_training_table=notes.get("source") == source,
-            times=_times(model, X) if is_frame else {},
+            times={
+                name: column.values
+                for name, column in columns.items()
+                if column.kind == "time" and not np.isnan(column.values).all()
+            },
         )
 
     @property
@@ -266,8 +310,51 @@ def _pictures(page: ModelPage) -> dict[str, Any]:
                 "deviation, with the band expected of a calibrated model.",
             )
         ),
+        "importance": _importance_pictures(page),
+        "dependences": [
+            Markup(
+                picture(
+                    partial(draw_dependence, one),
+                    f"Average prediction by {one.column}: mean, and 0.1 and 0.9 "
+                    "quantiles.",
+                )
+            )
+            for one in page.dependences
+        ],
+        "groups": {by.column: _by_group_picture(by) for by in page.by_group},
         "times": {name: _over_time(page, name) for name in page.times},
     }
+
+
+def _importance_pictures(page: ModelPage) -> dict[str, Markup]:
+    importance = page.importance
+    if importance is None:
+        return {}
+    height = 1.0 + 0.26 * min(N_BARS, len(importance.columns))
+    labels = {
+        "CRPS": "Increase of the CRPS when a column is shuffled.",
+        "spread": "Mean change of the predicted spread when a column is shuffled.",
+    }
+    return {
+        of: Markup(
+            picture(
+                partial(draw_importance, importance, of=of, n_bars=N_BARS),
+                label,
+                height=height,
+            )
+        )
+        for of, label in labels.items()
+    }
+
+
+def _by_group_picture(by: GroupScores) -> Markup:
+    return Markup(
+        picture(
+            lambda ax: draw_coverage_by_group(ax, by, coverage=COVERAGE),
+            f"Coverage of 90 % intervals by {by.column}, with what chance allows.",
+            height=1.0 + 0.26 * len(by.groups),
+        )
+    )
 
 
 def _example(page: ModelPage, row: int, number: int) -> Markup:
@@ -315,10 +402,11 @@ def _worst_rows(
     rows: RowScores,
     frame: nw.DataFrame[Any] | None,
     row_numbers: Sequence[int],
+    ranked: Sequence[str],
 ) -> tuple[tuple[WorstRow, ...], tuple[str, ...]]:
     """Return the rows with the largest CRPS, and the names of their cells."""
     lower, upper = predictions.interval(COVERAGE)
-    shown = [] if frame is None else frame.columns[:N_SHOWN_COLUMNS]
+    shown = [] if frame is None else (ranked or frame.columns)[:N_SHOWN_COLUMNS]
     order = np.argsort(-rows.crps, kind="stable")[:N_WORST]
     worst = []
     for row in map(int, order):
@@ -344,18 +432,72 @@ def _cell(value: Any) -> str:
     return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
-def _times(model: Any, X: Any) -> dict[str, Array]:
-    """Return the columns of times, in seconds."""
-    kinds = model.model_.kinds
-    if "time" not in named_kinds(kinds) or NUMBER_OR_TIME in kinds:
-        return {}
-    numbers = read_frame(X, kinds).numbers
-    names = nw.from_native(X, eager_only=True).columns
+class Column(NamedTuple):
+    """A column of the table, as `values_of` returns it."""
+
+    kind: str
+    values: NDArray[Any]
+
+
+def _columns(model: Any, X: Any, beside: Any) -> dict[str, Column]:
+    """Return the columns of the model, and those beside it."""
+    columns = _named_columns(column_names(model), model._table(X))
+    if beside is None:
+        return columns
+    names = nw.from_native(beside, eager_only=True).columns
+    return columns | _named_columns(names, read_frame(beside, kinds_of(beside)))
+
+
+def _named_columns(names: Sequence[str], table: Table) -> dict[str, Column]:
     return {
-        name: numbers[:, n_numbers(kinds[:i])]
-        for i, (name, kind) in enumerate(zip(names, named_kinds(kinds), strict=True))
-        if kind == "time" and not np.isnan(numbers[:, n_numbers(kinds[:i])]).all()
+        name: Column(kind, values_of(table, i))
+        for i, (name, kind) in enumerate(
+            zip(names, named_kinds(table.kinds), strict=True)
+        )
     }
+
+
+def _importance(model: Any, X: Any, y: Array) -> Importance | None:
+    """Return the importance of columns, of fewer rows if there are many columns."""
+    if len(y) < 2:
+        return None
+    least, most = ROWS_FOR_IMPORTANCE
+    affordable = N_PREDICTED // (N_REPEATS * model.n_features_in_)
+    return column_importance(
+        *(model, X, y),
+        of=("spread",),
+        n_repeats=N_REPEATS,
+        max_rows=min(most, max(least, affordable)),
+        random_state=0,
+    )
+
+
+def _dependences(model: Any, X: Any, ranked: Sequence[str]) -> tuple[Dependence, ...]:
+    return tuple(
+        partial_dependence(
+            *(model, X, column),
+            n_values=N_VALUES,
+            max_rows=ROWS_FOR_DEPENDENCE,
+            random_state=0,
+        )
+        for column in ranked[:N_DEPENDENCES]
+    )
+
+
+def _default_groups(model: Any, ranked: Sequence[str]) -> list[str]:
+    """Return the column of calibrated groups, and the most important ones."""
+    calibration = model.model_.calibration
+    groups = None if calibration is None else calibration.groups
+    first = [] if groups is None or groups.column is None else [groups.column]
+    return list(dict.fromkeys([*first, *ranked]))[:N_GROUPED]
+
+
+def _by_group(
+    rows: RowScores, columns: Mapping[str, Column], names: Sequence[str]
+) -> tuple[GroupScores, ...]:
+    """Return the scores by groups of columns that have two at least."""
+    found = [scores_by_group(rows, name, *columns[name]) for name in names]
+    return tuple(by for by in found if len(by.groups) > 1)
 
 
 def _facts(model: Any) -> dict[str, str]:
@@ -396,24 +538,46 @@ def _next_steps(page: ModelPage) -> Iterator[str]:
         if noted.gain.high < 0:
             yield f"Use {noted.best}: it was better than this model."
         elif noted.gain.low <= 0:
+            is_quicker = ", and is quicker" if noted.best in (LINEAR, BOOSTING) else ""
             yield (
-                f"If you need no distribution, use {noted.best}: it was as good, and "
-                "is quicker."
+                f"If you need no distribution, use {noted.best}: it was as good"
+                f"{is_quicker}."
             )
     covered = page.scores.coverage
-    error = np.sqrt(COVERAGE * (1 - COVERAGE) / len(page.y))
     if "calibrated" not in page.coverage:
         yield "Calibrate the intervals: `histreg fit --calibration 0.1`."
-    elif abs(covered - COVERAGE) > 3 * error:
+    elif is_off(covered, len(page.y)):
         yield (
             f"The calibrated 90 % intervals cover {100 * covered:.1f} % of these rows: "
-            "they differ from the calibration rows. Calibrate on newer rows."
+            "they differ from the calibration rows. Calibrate on newer rows, or "
+            "let the intervals of a series adapt: `histreg predict --adaptive`."
         )
+    if not is_off(covered, len(page.y)):
+        yield from _steps_for_groups(page)
     if page.worst:
         yield "Look at the worst rows: are their values right, and what do they share?"
     yield (
         "Try other settings (`histreg tune`), and use the model: `histreg predict "
         "model/ new.csv --interval 0.9`."
+    )
+
+
+def _steps_for_groups(page: ModelPage) -> Iterator[str]:
+    """Yield what to do about the group whose intervals hold least."""
+    low = [
+        (group.scores.coverage, group, by.column)
+        for by in page.by_group
+        for group in by.off
+        if group.scores.coverage < COVERAGE
+    ]
+    if not low:
+        return
+    covered, group, column = min(low, key=lambda one: one[0])
+    others = f" {len(low) - 1} other groups are off, too." if len(low) > 1 else ""
+    yield (
+        f"Do not rely on 90 % intervals where {column} is {group.name}: they cover "
+        f"{100 * covered:.0f} % of {group.n_rows:,} rows.{others} Calibrate each group "
+        "by itself: `histreg fit --calibrate-by COLUMN`, with a column of these groups."
     )
 
 

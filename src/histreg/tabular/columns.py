@@ -156,6 +156,39 @@ def read_frame(frame: Any, kinds: Sequence[str]) -> Table:
     )
 
 
+def array_kinds(X: NDArray[Any]) -> tuple[str, ...]:
+    """Return the kind of each column of an array of objects or text.
+
+    A column with text that is no number is one of labels, others are numbers.
+    """
+    return tuple("label" if any(map(_is_text, column)) else "number" for column in X.T)
+
+
+def read_array(X: NDArray[Any], kinds: Sequence[str]) -> Table:
+    """Return an array of objects or text, (n, d), read as these kinds of columns."""
+    numbers = np.empty((len(X), kinds.count("number")))
+    labels = np.empty((len(X), kinds.count("label")), dtype=object)
+    for j, kind in enumerate(kinds):
+        place = kinds[:j].count(kind)
+        if kind == "label":
+            labels[:, place] = [_label(value) for value in X[:, j]]
+        else:
+            numbers[:, place] = [_number(value, f"x{j}") for value in X[:, j]]
+            _check_finite(numbers[:, place], f"x{j}")
+    return Table(numbers, labels, tuple(kinds))
+
+
+def _is_text(value: Any) -> bool:
+    """Whether a value is text that cannot be read as a number."""
+    if not isinstance(value, str):
+        return False
+    try:
+        float(value)
+    except ValueError:
+        return value != ""  # a missing number
+    return False
+
+
 class NumberScaling(nn.Module):
     """Scale each column to normal scores, by a piecewise linear function.
 

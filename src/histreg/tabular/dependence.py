@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from histreg._axes import BLUE, GREY, axes_or_new, plain
+from histreg._axes import BLUE, GREY, axes_or_new, plain, short_label
 from histreg._checks import check_choice, check_count
 from histreg.errors import InputError
 from histreg.tabular.column_groups import (
@@ -107,11 +107,11 @@ class Dependence:
         band = [] if names else [n for n in self.averages if n.startswith("q")]
         if len(band) >= 2:
             low, high = (self.averages[name] for name in (band[0], band[-1]))
-            label = f"{band[0]} to {band[-1]}"
+            ends = f"{band[0]} to {band[-1]}"
             if is_label:
-                ax.vlines(x, low, high, color=color, alpha=0.35, lw=6, label=label)
+                ax.vlines(x, low, high, color=color, alpha=0.35, lw=6, label=ends)
             else:
-                ax.fill_between(x, low, high, color=color, alpha=0.2, lw=0, label=label)
+                ax.fill_between(x, low, high, color=color, alpha=0.2, lw=0, label=ends)
         if names is None:
             names = ["mean"] if "mean" in self.averages else [next(iter(self.averages))]
         styles = [(color, "o"), (GREY, "s"), (color, "^"), (GREY, "v")]
@@ -120,7 +120,7 @@ class Dependence:
             y = self.averages[name]
             ax.plot(x, y, ls=line, marker=marker, ms=4, color=own, label=plain(name))
         if is_label:
-            ax.set_xticks(x, [plain(text) for text in self.texts])
+            ax.set_xticks(x, [short_label(text, max_letters=20) for text in self.texts])
             ax.set_xlim(-0.5, len(x) - 0.5)
             if sum(map(len, self.texts)) > 40:
                 ax.tick_params(axis="x", labelrotation=45)

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from histreg import metrics
-from histreg._axes import BLUE, GREY, axes_or_new, plain
+from histreg._axes import BLUE, GREY, axes_or_new, plain, short_label
 from histreg._checks import check_choice, check_count
 from histreg.errors import InputError
 from histreg.tabular.column_groups import (
@@ -121,7 +121,7 @@ class Importance:
         places = [self.columns.index(column) for column in shown]
         ax = axes_or_new(ax, height=1.0 + 0.26 * len(shown))
         ax.barh(
-            [plain(column) for column in shown],
+            [short_label(column) for column in shown],
             self.values(of)[places],
             xerr=2 * self.errors[of][places],
             color=color,

@@ -69,6 +69,20 @@ def save(folder: Path, described: dict[str, Any], tensors: dict[str, Tensor]) ->
             (folder / replaced).unlink(missing_ok=True)
 
 
+def to_bytes(described: dict[str, Any], tensors: dict[str, Tensor]) -> list[bytes]:
+    """Return a model as its description and its tensors, each as bytes."""
+    return [_text_of(described).encode(), bytes_of_tensors(tensors)]
+
+
+def from_bytes(saved: list[bytes]) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """Return the model that `to_bytes` wrote; raise if it is damaged."""
+    try:
+        text, data = saved
+        return json.loads(text), tensors_from_bytes(data)
+    except (SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise InputError(_one_line(str(error))) from error
+
+
 def load(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """Return the description and the tensors of a model; raise if it is damaged."""
     try:

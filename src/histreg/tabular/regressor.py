@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from importlib.metadata import metadata
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,6 +16,7 @@ import narwhals as nw
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array, check_consistent_length, check_random_state
@@ -37,8 +39,10 @@ from histreg.tabular.column_groups import column_names, column_position, values_
 from histreg.tabular.columns import (
     TEMPORAL,
     Table,
+    array_kinds,
     kinds_of,
     named_kinds,
+    read_array,
     read_frame,
 )
 from histreg.tabular.fitting import (
@@ -89,6 +93,7 @@ from histreg.targets import TargetFunction
 
 RandomSource = int | np.random.RandomState | np.random.Generator | None
 OUTPUT_TYPES = ("mean", "median", "mode", "quantiles")
+SAVED = "_saved"  # the name of a model's bytes among its attributes
 DECILES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
@@ -254,6 +259,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     notes_: dict[str, Any]
     n_outputs_: int
     n_features_in_: int
+    _structure: dict[str, Any]
 
     def __init__(
         self,
@@ -335,7 +341,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         X : array-like or data frame of shape (n, d)
             NaN is a missing value. Text and category columns of a pandas or polars
             frame are labels, those of dates and times become calendar columns (time,
-            time of day, weekday and day of year); others are numbers.
+            time of day, weekday and day of year); others are numbers. A column of an
+            array of objects is one of labels if it has text that is no number.
         y : array-like of shape (n,) or (n, m)
             Finite numbers. If they differ by too little for float64 (by less than
             4e-13 of their magnitude for 100 bins, or by less than 1e-290), they are
@@ -840,6 +847,10 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         would. This makes the folder about three times as large.
         """
         check_is_fitted(self)
+        model_files.save(Path(path), *self._described())
+
+    def _described(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
+        """Return the fitted model as JSON values and tensors."""
         names = getattr(self, "feature_names_in_", None)
         described, tensors = self.model_.state()
         described_training, training_tensors = training_state.describe(
@@ -867,7 +878,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             model_schema.check_description(described)
             model_schema.check_tensors(described, tensors)
             self._with_options(described["options"], self.device)
-        model_files.save(Path(path), described, tensors)
+        return described, tensors
 
     @classmethod
     def load(
@@ -908,28 +919,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         problem = (
             "is damaged" if backbone is None else "does not fit the given backbone"
         )
-        target = device_of(device)
-        with (
-            model_files.errors_prefixed(f"{weights} {problem}"),
-            _plain_torch(target),
-            model._drawing(0, target),
-        ):
-            check_size(model, described["labels"], tensors)
-            model.model_ = Model.from_state(
-                described,
-                tensors,
-                body_for=partial(empty_body_for, model),
-                objective_for=partial(objective_for, model),
-            ).to(target)
-            training = training_state.restore(
-                described, tensors, model.model_.trained_parts
-            )
-        model._optimizers = list(training.optimizers)
-        if training.generator is not None:
-            model._generator = training.generator
-        if described["has_own_bins"]:
-            model.bins = list(model.model_.objective.bins)
-        model._structure = structure_of(model)
+        with model_files.errors_prefixed(f"{weights} {problem}"):
+            model._restore(described, tensors)
         if described["feature_names"] is not None:
             model.feature_names_in_ = np.array(described["feature_names"], dtype=object)
         model.n_features_in_ = len(model.model_.kinds)
@@ -937,9 +928,65 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         model.n_seen_ = described.get("n_seen", 0)  # missing in older models
         model.n_growths_ = described.get("n_growths", 0)
         model.notes_ = described["notes"]
-        model._show_bins()
         model._keep_history(described["history"])
         return model
+
+    def _restore(self, described: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+        """Build the network, and what else is not a number or a text, from a file."""
+        device = device_of(self.device)
+        with _plain_torch(device), self._drawing(0, device):
+            check_size(self, described["labels"], tensors)
+            self.model_ = Model.from_state(
+                described,
+                tensors,
+                body_for=partial(empty_body_for, self),
+                objective_for=partial(objective_for, self),
+            ).to(device)
+            training = training_state.restore(
+                described, tensors, self.model_.trained_parts
+            )
+        self._optimizers = list(training.optimizers)
+        if training.generator is not None:
+            self._generator = training.generator
+        if described["has_own_bins"]:
+            self.bins = list(self.model_.objective.bins)
+        self._structure = structure_of(self)
+        self._show_bins()
+
+    def __reduce_ex__(self, _: Any) -> tuple[Any, ...]:
+        """Return what pickles and copies are made of: all attributes as they are."""
+        return object.__new__, (type(self),), super().__getstate__()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what skops writes: of a fitted model what `save` does, as bytes.
+
+        So a file of skops has no type that is to be trusted but this one.
+        """
+        state = dict(super().__getstate__())
+        if not self.__sklearn_is_fitted__():
+            return state
+        if self._structure["backbone"] is not None:
+            raise InputError(
+                "a model with a backbone cannot be written without its code; use "
+                "save, and pass the backbone to load"
+            )
+        described, tensors = self._described()
+        for name in ("model_", "bins_", "_structure", "_optimizers", "_generator"):
+            state.pop(name, None)
+        if described["has_own_bins"]:
+            state["bins"] = "auto"  # replaced when the model is restored
+        return state | {SAVED: model_files.to_bytes(described, tensors)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        saved = state.get(SAVED)
+        super().__setstate__({k: v for k, v in state.items() if k != SAVED})
+        if saved is None:
+            return
+        with model_files.errors_prefixed("the saved model is damaged"):
+            described, tensors = model_files.from_bytes(saved)
+            model_schema.check_description(described)
+            model_schema.check_tensors(described, tensors)
+            self._restore(described, tensors)
 
     def to_onnx(
         self,
@@ -977,6 +1024,13 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
 
         levels = [float(level) for level in alpha]
         export(self.model_, Path(path), levels, coverage, calibrated=calibrated)
+
+    @property
+    def _doc_link_template(self) -> str:
+        """The address of the documentation, for scikit-learn's HTML representation."""
+        return _documentation_address()
+
+    _doc_link_module = "histreg"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -1065,17 +1119,31 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                     estimator=self,
                 )
             return table
-        if not reset and "label" in self.model_.kinds:
+        if issparse(X):
+            raise InputError(
+                f"X must be dense, got a sparse {type(X).__name__} of shape {X.shape}; "
+                "use X.toarray(), or a column of labels instead of one-hot columns"
+            )
+        is_of_objects = _is_of_objects(X)
+        if reset:
+            kinds = array_kinds(X) if is_of_objects else ()
+        else:
+            kinds = self.model_.kinds
+        has_names = not reset and hasattr(self, "feature_names_in_")
+        if "label" in kinds and is_of_objects and not has_names:
+            with _input_errors():
+                validate_data(self, X, skip_check_array=True, reset=reset)
+            return read_array(X, kinds)
+        if "label" in kinds:
             raise InputError(
                 "X must be a data frame, as in fit, whose labels are text or "
                 f"categories, got {type(X).__name__}"
             )
-        if not reset and TEMPORAL & set(named_kinds(self.model_.kinds)):
+        if TEMPORAL & set(named_kinds(kinds)):
             raise InputError(
                 "X must be a data frame, as in fit, to distinguish times from "
                 f"numbers, got {type(X).__name__}"
             )
-        _check_no_text(X)
         with _input_errors():
             numbers = validate_data(
                 self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=reset
@@ -1208,20 +1276,18 @@ def _random_state(source: RandomSource) -> np.random.RandomState:
 _GLOBAL_GENERATORS = threading.RLock()  # held while they are seeded for a backbone
 
 
-def _check_no_text(X: Any) -> None:
-    """Raise if an array holds text, which only a data frame has as labels."""
-    if not (isinstance(X, np.ndarray) and X.dtype.kind in "OUS" and X.ndim == 2):
-        return
-    for j, column in enumerate(X.T):
-        text = next((value for value in column if isinstance(value, str)), None)
-        if text is not None:
-            try:
-                float(text)
-            except ValueError:
-                raise InputError(
-                    f"X must be a data frame if it has text, which becomes labels, got "
-                    f"an array with {text!r} in column {j}; use pandas.DataFrame(X)"
-                ) from None
+def _documentation_address() -> str:
+    """Return the address in the package's metadata, nothing if it has none."""
+    for entry in metadata("histreg").get_all("Project-URL", []):
+        name, _, address = entry.partition(", ")
+        if name == "Documentation":
+            return address
+    return ""
+
+
+def _is_of_objects(X: Any) -> bool:
+    """Whether X is an array that may hold text."""
+    return isinstance(X, np.ndarray) and X.dtype.kind in "OUS" and X.ndim == 2
 
 
 @contextmanager

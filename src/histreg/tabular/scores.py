@@ -35,6 +35,14 @@ class Scores:
     skill: float = math.nan  # 1 - CRPS / that of a constant distribution, if known
 
 
+def is_off(coverage: float, n_rows: int) -> bool:
+    """Whether the share of n rows in 90 % intervals differs from 90 % beyond chance.
+
+    By more than three standard errors, which happens to 0.3 % of calibrated models.
+    """
+    return abs(coverage - COVERAGE) > 3 * math.sqrt(COVERAGE * (1 - COVERAGE) / n_rows)
+
+
 @dataclass(frozen=True, eq=False)
 class RowScores:
     """Scores of each of n held-out rows, and of its 90 % interval.
@@ -61,6 +69,10 @@ class RowScores:
         return cls(
             *(np.concatenate([getattr(part, name) for part in parts]) for name in names)
         )
+
+    def at(self, rows: NDArray[np.int64]) -> RowScores:
+        """Return the scores of some of the rows."""
+        return RowScores(*(getattr(self, field.name)[rows] for field in fields(self)))
 
     def means(self, constant: RowScores | None = None) -> Scores:
         """Return mean scores; the skill is that over a constant for the same rows."""

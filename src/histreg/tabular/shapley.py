@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from histreg._axes import BLUE, GREY, ORANGE, axes_or_new, plain
+from histreg._axes import BLUE, GREY, ORANGE, axes_or_new, plain, short_label
 from histreg._checks import check_choice, check_count
 from histreg.errors import InputError
 from histreg.tabular.column_groups import (
@@ -153,7 +153,7 @@ class RowExplanation:
         room = 0.2 * (high - low) or 1.0  # for the numbers beside the bars
         ax.set_xlim(low - room, high + room)
         ax.locator_params(axis="x", nbins=5)
-        ax.set_yticks(places, [plain(label) for label in labels])
+        ax.set_yticks(places, [short_label(text) for text in labels])
         ax.set_xlabel(
             plain(of) + f": {_short(self.base[of])} on average, "
             f"{_short(self.predicted[of])} for this row"

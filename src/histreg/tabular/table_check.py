@@ -227,7 +227,8 @@ class _Column:
             yield TableFinding(
                 *("time", named),
                 f"{self.name!r} holds times, used as {_listed(('time', *CYCLES))}",
-                "If you will predict the future, test on the latest rows (--time)",
+                "If you will predict the future, test on the latest rows (--time, "
+                "and --keep-time to use it as a feature too)",
                 False,
             )
         elif self.kind == "number" and (likely := self._likely_time()):
