@@ -5,11 +5,10 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
-from matplotlib.figure import Figure
 from scipy import special
 
 from histreg import Bins, targets, theory
-from histreg.report.site.loss_page import RANGE, draw_loss, snapshots_of
+from histreg.report.site.loss_page import RANGE, snapshots_of
 from tests.report.examples import SNAPSHOTS
 
 LOW, HIGH = RANGE
@@ -174,16 +173,3 @@ def test_snapshots_have_borders_epochs_and_rows():
 
 def test_without_a_record_there_are_no_snapshots():
     assert snapshots_of([]) is None
-
-
-def test_the_picture_has_a_target_around_y_and_a_prediction():
-    ax = Figure().add_subplot()
-    draw_loss(ax)
-    prediction, target = ax.patches[:2]
-    for each in (prediction, target):
-        assert each.get_data().values.sum() == pytest.approx(1)
-    data = target.get_data()
-    centers = (data.edges[1:] + data.edges[:-1]) / 2
-    y, mean = (line.get_xdata()[0] for line in ax.lines)
-    assert (data.values * centers).sum() == pytest.approx(y, abs=1e-3)
-    assert (prediction.get_data().values * centers).sum() == pytest.approx(mean)
