@@ -33,6 +33,7 @@ extensions = [
     "sphinx_copybutton",
 ]
 root_doc = "index"
+default_role = "code"  # names in single backticks, in docstrings
 exclude_patterns = ["gallery/*.ipynb", "gallery/*.py", "gallery/*.json"]
 myst_heading_anchors = 4  # as GitHub has them
 myst_enable_extensions = ["dollarmath"]

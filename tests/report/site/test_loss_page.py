@@ -8,7 +8,7 @@ import torch
 from scipy import special
 
 from histreg import Bins, targets, theory
-from histreg.report.site.loss_page import RANGE, snapshots_of
+from histreg.report.site.loss_page import RANGE, recommended_bias, snapshots_of
 from tests.report.examples import SNAPSHOTS
 
 LOW, HIGH = RANGE
@@ -173,3 +173,9 @@ def test_snapshots_have_borders_epochs_and_rows():
 
 def test_without_a_record_there_are_no_snapshots():
     assert snapshots_of([]) is None
+
+
+def test_the_bias_of_the_recommendation_is_that_of_an_end_three_sigmas_away():
+    # Two bins times phi(3) / Phi(3), for one end; the other one is far away.
+    density = np.exp(-4.5) / np.sqrt(2 * np.pi)
+    assert recommended_bias() == pytest.approx(2 * density / special.ndtr(3), rel=1e-9)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from histreg import theory
+from histreg.bins import PRESETS, Bins
 from histreg.study.datasets import dataset
 from histreg.study.engine.runs import Record
 from histreg.study.methods.histograms import HistogramLossMethod
@@ -12,6 +14,15 @@ from histreg.study.tabular.runs import TabularRun
 
 RANGE = (0.0, 100.0)  # of y on the sliders
 DIGITS = 3  # of probabilities on the page, enough for a drawing
+
+
+def recommended_bias() -> float:
+    """Return the largest bias of a target by the paper's recommendation, in bins."""
+    preset = PRESETS["recommended"]
+    bins = Bins.around(*RANGE)
+    sigma = preset.sigma_in_bins * bins.width
+    at_end = theory.truncation_bias(RANGE[0], low=bins.low, high=bins.high, sigma=sigma)
+    return float(at_end) / bins.width
 
 
 def snapshots_of(records: Sequence[Record]) -> dict[str, Any] | None:

@@ -248,7 +248,8 @@ def verdicts_in_words(claims: Sequence[JudgedClaim]) -> str:
     if len(claims) == 1:
         return f"The one claim about it: {claims[0].verdict}."
     if len(counts) == 1:
-        return f"All {len(claims)} claims about it: {claims[0].verdict}."
+        every = "Both" if len(claims) == 2 else f"All {len(claims)}"
+        return f"{every} claims about it: {claims[0].verdict}."
     words = counts_of(each.judgement for each in claims)
     return f"Of {len(claims)} claims about it: {words}."
 

@@ -21,7 +21,7 @@ from histreg.report.site.downloads import csv_of, jsonl_of
 from histreg.report.site.experiment_pages import ExperimentPage, neighbours
 from histreg.report.site.headline import headline, what_was_run
 from histreg.report.site.inconsistencies import inconsistencies
-from histreg.report.site.loss_page import RANGE, snapshots_of
+from histreg.report.site.loss_page import RANGE, recommended_bias, snapshots_of
 from histreg.report.site.page_figures import page_figure
 from histreg.report.site.page_tables import SYMBOLS, class_of, page_table
 from histreg.report.site.study_results import SUBSET, StudyResults
@@ -152,7 +152,11 @@ class _Site:
     def loss(self) -> None:
         records = self.study.records.get("snapshots", ())
         self.render(
-            "loss.html", "loss.html", range=RANGE, snapshots=snapshots_of(records)
+            "loss.html",
+            "loss.html",
+            range=RANGE,
+            bias=recommended_bias(),
+            snapshots=snapshots_of(records),
         )
 
     def inconsistencies(self) -> None:
