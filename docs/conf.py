@@ -126,7 +126,14 @@ def visit_displayed(self: Any, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
+def with_lazy_pictures(_: Sphinx, doctree: nodes.document) -> None:
+    """Load a picture when a reader comes to it; some pages have many."""
+    for picture in doctree.findall(nodes.image):
+        picture["loading"] = "lazy"
+
+
 def setup(app: Sphinx) -> None:
     """Register what this file adds."""
     app.connect("source-read", with_links_of_the_site)
+    app.connect("doctree-read", with_lazy_pictures)
     app.add_html_math_renderer("mathml", (visit_formula, None), (visit_displayed, None))
