@@ -46,7 +46,8 @@ def test_a_notebook_installs_first_and_opens_in_colab_from_the_repository(path):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of the kernel, another process
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_runs(path, tmp_path):
+def test_a_notebook_runs(path, tmp_path, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # small networks
     nbclient = pytest.importorskip("nbclient")
     nbformat = pytest.importorskip("nbformat")
     notebook = nbformat.read(path, as_version=4)
