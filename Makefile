@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo report docs test test-all test-frameworks test-skpro fuzz check lint types format bench bench-critics bench-loss bench-regressor bench-shapes bench-study bench-survival bench-tables clean
+.PHONY: demo report docs refresh notebooks test test-all test-frameworks test-skpro fuzz check lint types format bench bench-critics bench-loss bench-regressor bench-shapes bench-study bench-survival bench-tables clean
 
 # A small version of the study: experiments without data, and the overall table on
 # scikit-learn's diabetes set. Prints tables and writes figures; can be interrupted.
@@ -31,11 +31,23 @@ report: $(INSTALLED)
 	mkdir -p build
 	$(STUDY) report --out build/site --overwrite --store results/study
 
-# Updates the tables of the pages from the committed records, and the reference from the
-# docstrings; a test fails if they are out of date.
+# The documentation site in build/docs, with the study's pages in build/docs/study. Runs
+# the code of the pages and the examples; nothing is downloaded. Fails on code that does
+# not run, a table that is out of date, a warning or a broken link.
 docs: $(INSTALLED)
-	$(BIN)/python docs/api.py
+	$(BIN)/python -m pytest -q -n 2 tests/test_docs.py tests/test_readme.py tests/test_notebooks.py -m "not slow"
+	$(BIN)/sphinx-build -q -W --keep-going -b html -d build/doctrees docs build/docs
+	$(STUDY) report --out build/docs/study --overwrite --store results/study
+	$(BIN)/python docs/links.py build/docs
+
+# Updates the tables of the pages from the committed records; a test fails if they are
+# out of date.
+refresh: $(INSTALLED)
 	$(BIN)/python docs/refresh.py docs/*.md
+
+# Runs the notebooks and keeps what they print and draw.
+notebooks: $(INSTALLED)
+	$(BIN)/jupyter execute --inplace docs/notebooks/*.ipynb
 
 # Workers steal tests from each other, so that one long file does not delay the end.
 test: $(INSTALLED)

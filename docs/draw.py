@@ -3,13 +3,14 @@
     python docs/draw.py
 
 They show the results of the code beside them: the first blocks of the README and of
-docs/shapes.md, and examples/forecaster.py.
+docs/shapes.md, and two examples.
 """
 
 from __future__ import annotations
 
 import re
-import runpy
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import torch
 
-from histreg import Histogram, targets
+from histreg import targets
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
@@ -71,31 +72,6 @@ def draw_table(known: dict[str, Any]) -> None:
     figure.savefig(IMAGES / "table.png", dpi=100)
 
 
-def draw_forecasts(known: dict[str, Any]) -> None:
-    """Draw two windows of the series and their forecasts as fans."""
-    d: Histogram = known["d"]
-    x, y, test = known["x"], known["y"], known["test"]
-    figure, axes = plt.subplots(
-        1, 2, figsize=(10, 3.2), sharey=True, layout="constrained"
-    )
-    past, ahead = torch.arange(-23, 1), torch.arange(1, 13)
-    for ax, i in zip(axes, (100, 112), strict=True):
-        for coverage, alpha in ((0.9, 0.25), (0.5, 0.35)):
-            lower, upper = d[i].interval(coverage)
-            label = f"{100 * coverage:.0f} % interval"
-            ax.fill_between(
-                ahead, lower, upper, color=BLUE, alpha=alpha, lw=0, label=label
-            )
-        ax.plot(ahead, d[i].median, color=BLUE, label="median")
-        ax.plot(past, x[test][i], color="black", lw=1, label="seen")
-        ax.plot(ahead, y[test][i], "o", color=ORANGE, ms=4, label="truth")
-        ax.set(xlabel="hours from now")
-    figure.legend(
-        *axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=5
-    )
-    figure.savefig(IMAGES / "forecaster.png", dpi=100)
-
-
 def draw_shapes(known: dict[str, Any]) -> None:
     """Draw the borders of two kinds of bins, and a typical target on both."""
     y, typical = known["y"], known["typical"]
@@ -131,4 +107,9 @@ if __name__ == "__main__":
     known = {}
     exec(compile(first_block(ROOT / "docs/shapes.md"), "shapes.md", "exec"), known)
     draw_shapes(known)
-    draw_forecasts(runpy.run_path(str(ROOT / "examples" / "forecaster.py")))
+    for example, name in (
+        ("forecaster.py", "forecaster.png"),
+        ("network.py", "demo.png"),
+    ):
+        command = [sys.executable, ROOT / "examples" / example, IMAGES / name]
+        subprocess.run(command, check=True)

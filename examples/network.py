@@ -1,11 +1,13 @@
-"""A network that predicts a number with its uncertainty, in a figure and a table.
-
-    python examples/network.py
+"""
+A network that predicts a number with its uncertainty
+=====================================================
 
 Trains the same small network twice, on synthetic data whose noise grows and which then
-splits into two branches: once with the squared error, once with a `HistogramHead` and
-a `HistogramLoss`.
-Writes build/network.png and prints the errors of both on test data.
+splits into two branches: once with the squared error, once with a ``HistogramHead``
+and a ``HistogramLoss``. Prints the errors of both on test data, and draws what the
+second predicts.
+
+Run it with ``python examples/network.py [figure.png]``.
 """
 
 from __future__ import annotations
@@ -14,11 +16,7 @@ import math
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import torch
 from matplotlib.axes import Axes
@@ -26,7 +24,6 @@ from torch import Tensor, nn
 
 from histreg import Bins, Histogram, HistogramHead, HistogramLoss, metrics, theory
 
-FIGURE = Path("build") / "network.png"
 EPOCHS, BATCH = 120, 128
 
 
@@ -153,9 +150,10 @@ def main() -> None:
             axes[name], at_chosen[i], l2_at_chosen[i].item(), chosen[i].item()
         )
     axes["D"].set_xlabel("y")
-    FIGURE.parent.mkdir(exist_ok=True)
-    figure.savefig(FIGURE, dpi=120)
-    print(f"\nfigure: {FIGURE}")
+    if len(sys.argv) > 1:
+        figure.savefig(sys.argv[1], dpi=120)
+    else:
+        plt.show()
 
 
 if __name__ == "__main__":

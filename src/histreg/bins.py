@@ -414,12 +414,12 @@ class Bins:
 
     @property
     def lowest(self) -> float:
-        """The least y that the bins hold: ``low``, or minus infinity with a tail."""
+        """The least y that the bins hold, ``low`` or minus infinity with a tail."""
         return self.low if self.lower_tail is None else -math.inf
 
     @property
     def highest(self) -> float:
-        """The greatest y that the bins hold: ``high``, or infinity with a tail."""
+        """The greatest y that the bins hold, ``high`` or infinity with a tail."""
         return self.high if self.upper_tail is None else math.inf
 
     @property

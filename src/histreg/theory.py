@@ -202,7 +202,7 @@ def gradient_bound(
 
     .. math:: (l + \|\phi\|) \sum_i |p_i - h_i| \le 2 (l + \|\phi\|)
 
-    For the squared error ``(f - y)² / 2`` the sum is replaced by |f - y|, which is
+    For the squared error ``(f - y)² / 2`` the sum is replaced by ``|f - y|``, which is
     unbounded.
 
     Parameters
@@ -240,8 +240,8 @@ def prediction_bound(
         The divergence D: the histogram loss minus the entropy of its target.
     low, high : float
     shift_invariant : bool
-        If False, the first factor is that of the paper, 4 max(|a|, |b|)², which depends
-        on the position of the interval and is never smaller.
+        If False, the first factor is that of the paper, ``4 max(|a|, |b|)²``, which
+        depends on the position of the interval and is never smaller.
 
     Returns
     -------
@@ -301,7 +301,7 @@ class Explanation:
     loss_floor: float
     """The mean entropy of the targets, a lower bound on the training loss."""
     share_unresolved: float
-    """Share of y that the bins do not resolve: of 20 equal groups, those that lie
+    """Share of y that the bins do not resolve; of 20 equal groups, those that lie
     within a single bin; see `histreg.spacings`."""
     resolving_spacing: str | None
     """The first spacing that resolves all of y with as many bins and the recommended

@@ -5,11 +5,10 @@ from itertools import product
 import numpy as np
 import pytest
 import torch
-from matplotlib.figure import Figure
 from scipy import special
 
 from histreg import Bins, targets, theory
-from histreg.report.site.loss_page import RANGE, draw_loss, snapshots_of
+from histreg.report.site.loss_page import RANGE, recommended_bias, snapshots_of
 from tests.report.examples import SNAPSHOTS
 
 LOW, HIGH = RANGE
@@ -176,14 +175,7 @@ def test_without_a_record_there_are_no_snapshots():
     assert snapshots_of([]) is None
 
 
-def test_the_picture_has_a_target_around_y_and_a_prediction():
-    ax = Figure().add_subplot()
-    draw_loss(ax)
-    prediction, target = ax.patches[:2]
-    for each in (prediction, target):
-        assert each.get_data().values.sum() == pytest.approx(1)
-    data = target.get_data()
-    centers = (data.edges[1:] + data.edges[:-1]) / 2
-    y, mean = (line.get_xdata()[0] for line in ax.lines)
-    assert (data.values * centers).sum() == pytest.approx(y, abs=1e-3)
-    assert (prediction.get_data().values * centers).sum() == pytest.approx(mean)
+def test_the_bias_of_the_recommendation_is_that_of_an_end_three_sigmas_away():
+    # Two bins times phi(3) / Phi(3), for one end; the other one is far away.
+    density = np.exp(-4.5) / np.sqrt(2 * np.pi)
+    assert recommended_bias() == pytest.approx(2 * density / special.ndtr(3), rel=1e-9)

@@ -35,19 +35,19 @@ def test_a_table_keeps_its_texts_title_and_notes():
         ("-1.0", "near"),
         ("+1.1", "fair"),
         ("-3.0", "fair"),
-        ("-3.0*", "far"),  # 3.04, say
-        ("+12.5*", "far"),
-        ("+inf*", "far"),
+        ("-3.0*", "better"),  # 3.04, say
+        ("+12.5*", "worse"),
+        ("+inf*", "worse"),
     ],
 )
-def test_differences_are_near_fair_or_far(apart, kind):
+def test_differences_are_near_fair_better_or_worse(apart, kind):
     assert distance(apart) == kind
 
 
 def test_only_differences_are_coloured():
     kinds = [[each.kind for each in row] for row in page_table(TABLE).rows]
     assert kinds[0] == ["short", "number", "number", "number near"]
-    assert kinds[1][3] == "number far"
+    assert kinds[1][3] == "number worse"
     assert kinds[2][3] == "number"  # the paper has no such number
 
 

@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from histreg.report.experiment_figures import figure_of
 from histreg.report.experiment_tables import MAIN_METRICS, tables_of
 from histreg.report.printed_table import PrintedTable
+from histreg.report.site.answers import answer_of
 from histreg.report.site.page_figures import PageFigure, page_figure
+from histreg.report.site.story import run_first
 from histreg.report.site.study_results import JudgedClaim, StudyResults
 from histreg.report.value_tables import size_of
 from histreg.study.analysis.statistics import METRICS
@@ -27,6 +29,8 @@ class ExperimentPage:
     Parameters
     ----------
     experiment : Experiment
+    answer : str
+        What the records say, in a sentence.
     records : sequence of Record
         The existing records.
     protocol : tuple of str
@@ -47,6 +51,7 @@ class ExperimentPage:
     """
 
     experiment: Experiment
+    answer: str
     records: Sequence[Record]
     protocol: tuple[str, ...]
     facts: Mapping[str, str]
@@ -71,8 +76,10 @@ class ExperimentPage:
         tables, more = _tables(name, records, runs)
         notes = _common_notes(tables)
         common = PROTOCOL if _is_tabular(runs) else ""
+        claims = study.decided_by(experiment)
         return cls(
             experiment,
+            answer_of(experiment, records, claims),
             records,
             tuple(text for text in (experiment.protocol, common) if text),
             facts_of(runs, records),
@@ -86,7 +93,7 @@ class ExperimentPage:
                 f"histreg study table {name}",
                 f"histreg study figure {name} --out {name}.png",
             ),
-            study.decided_by(experiment),
+            run_first(claims),
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -49,7 +50,7 @@ class HeadlineCell:
 
     @property
     def kind(self) -> str:
-        """Near, fair or far; empty if the distance is not known."""
+        """Near, fair, better or worse; empty if the distance is not known."""
         return distance(self.apart) if self.apart else ""
 
 
@@ -65,7 +66,8 @@ class Headline:
 def headline(records: Sequence[Record]) -> Headline:
     """Return the paper's Tables 1 and 7 in test MAE, all data sets in one.
 
-    Of methods with several settings, the one of lowest test MAE, as in the paper.
+    Of methods with several settings, the one of lowest test MAE, as in the paper. Data
+    sets of which most was run come first.
     """
     best = [
         setting
@@ -74,12 +76,14 @@ def headline(records: Sequence[Record]) -> Headline:
     ]
     by_place = {(setting.method.name, setting.dataset): setting for setting in best}
     lowest = {name: _lowest(best, name) for name in DATA}
+    n_run = Counter(setting.dataset for setting in best)
+    data = sorted(DATA, key=lambda name: -n_run[name])
     rows = [
-        (row, [_cell(row, of, by_place, lowest[of]) for of in DATA])
+        (row, [_cell(row, of, by_place, lowest[of]) for of in data])
         for row in rows_of("overall")
     ]
     counts = [cell.seeds for _, cells in rows for cell in cells]
-    titles = [source(name).title for name in DATA]
+    titles = [source(name).title for name in data]
     return Headline(titles, rows, max(counts, default=0))
 
 
@@ -110,9 +114,13 @@ def _cell(
 def what_was_run(study: StudyResults) -> PrintedTable:
     """Return how many runs of each experiment have a record, by data sets."""
     columns = [*(source(name).title for name in (*DATA, *SERIES)), *OTHERS]
+    # What was not run at all comes last.
+    names = sorted(EXPERIMENTS, key=lambda name: not study.records[name])
     counts = {
-        name: [_counted(experiment.runs, study.records[name], of) for of in columns]
-        for name, experiment in EXPERIMENTS.items()
+        name: [
+            _counted(EXPERIMENTS[name].runs, study.records[name], of) for of in columns
+        ]
+        for name in names
     }
     used = [i for i in range(len(columns)) if any(row[i] for row in counts.values())]
     titles = [columns[i] for i in used]

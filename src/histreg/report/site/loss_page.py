@@ -1,16 +1,12 @@
-"""The page on the loss: its picture, and the histograms of a network in training."""
+"""The page on the loss: the range of y, and the histograms of a network in training."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-import torch
-from matplotlib.axes import Axes
-
-from histreg import targets
-from histreg.bins import Bins
-from histreg.report.colours import BLUE, ORANGE
+from histreg import theory
+from histreg.bins import PRESETS, Bins
 from histreg.study.datasets import dataset
 from histreg.study.engine.runs import Record
 from histreg.study.methods.histograms import HistogramLossMethod
@@ -20,37 +16,13 @@ RANGE = (0.0, 100.0)  # of y on the sliders
 DIGITS = 3  # of probabilities on the page, enough for a drawing
 
 
-def draw_loss(ax: Axes) -> None:
-    """Draw a target and a prediction over a few bins, with what is compared."""
-    bins = Bins.uniform(0.0, 10.0, 20)
-    y = torch.tensor(6.2, dtype=torch.float64)
-    target_probs = targets.gaussian(y, bins, sigma=2 * bins.width)
-    centers = bins.centers
-    logits = -((centers - 5.4) ** 2) / 3.2 + 0.7 * torch.sin(2.1 * centers)
-    probs = logits.softmax(dim=-1)
-    borders = bins.borders.numpy()
-    ax.stairs(
-        probs.numpy(),
-        borders,
-        fill=True,
-        color=BLUE,
-        alpha=0.35,
-        label="prediction h: a softmax over the bins",
-    )
-    ax.stairs(
-        target_probs.numpy(),
-        borders,
-        color=ORANGE,
-        lw=1.8,
-        label="target p: a Gaussian around y, cut at the borders",
-    )
-    mean = float(probs @ centers)
-    ax.axvline(float(y), color=ORANGE, lw=1.2, label="y")
-    ax.axvline(mean, color=BLUE, lw=1.2, ls="--", label="prediction: the mean of h")
-    ax.set(xlabel="y", ylabel="probability of a bin", xlim=(0, 10))
-    ax.spines[["top", "right"]].set_visible(False)
-    # Above the drawing, where no line crosses it.
-    ax.legend(frameon=False, fontsize=9, loc="lower left", bbox_to_anchor=(0, 1))
+def recommended_bias() -> float:
+    """Return the largest bias of a target by the paper's recommendation, in bins."""
+    preset = PRESETS["recommended"]
+    bins = Bins.around(*RANGE)
+    sigma = preset.sigma_in_bins * bins.width
+    at_end = theory.truncation_bias(RANGE[0], low=bins.low, high=bins.high, sigma=sigma)
+    return float(at_end) / bins.width
 
 
 def snapshots_of(records: Sequence[Record]) -> dict[str, Any] | None:

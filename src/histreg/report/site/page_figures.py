@@ -105,7 +105,7 @@ def _image(figure: Figure, words: str) -> str:
 def _widths(figure: Figure) -> str:
     """Return the largest and the smallest width at which a drawing can be read."""
     width = figure.get_size_inches()[0] * 6  # rem, of a sixth of an inch
-    least = 0.6 * width
+    least = 0.7 * width
     if least > PHONE:  # it is scrolled anyway, so that its letters may be larger
         least = min(0.85 * width, COLUMN)
     return f"max-width: {1.1 * width:.0f}rem; min-width: {least:.0f}rem"

@@ -31,7 +31,7 @@ class Cell:
     ----------
     text : str
     kind : str
-        Its CSS classes: words or number; near, fair or far; a verdict's.
+        Its CSS classes: words or number; near, fair, better or worse; a verdict's.
     link : str
         An address on the site; empty if it has none.
     """
@@ -91,11 +91,14 @@ def _cell(text: str, kind: str, name: str, links: Mapping[str, str]) -> Cell:
 
 
 def distance(apart: str) -> str:
-    """Return near, fair or far: a difference as printed, by its size."""
-    size = abs(float(apart.rstrip("*")))
-    if size > FAR_APART or apart.endswith("*"):
-        return "far"
-    return "near" if size <= CLOSE else "fair"
+    """Return near, fair, better or worse: a difference of errors as printed.
+
+    Beyond three joint standard errors, a lower error than the paper's is better.
+    """
+    size = float(apart.rstrip("*"))
+    if abs(size) > FAR_APART or apart.endswith("*"):
+        return "worse" if size > 0 else "better"
+    return "near" if abs(size) <= CLOSE else "fair"
 
 
 def class_of(verdict: Verdict) -> str:

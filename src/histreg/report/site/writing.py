@@ -11,17 +11,17 @@ from typing import Any
 
 import jinja2
 from markupsafe import Markup, escape
-from matplotlib.figure import Figure
 
 from histreg._files import atomic_folder
 from histreg.report.beside_paper import FAR_APART
 from histreg.report.claim_tables import HOW_COUNTED
 from histreg.report.coverage_tables import cells_beyond, coverage_summary
+from histreg.report.site import story
 from histreg.report.site.downloads import csv_of, jsonl_of
 from histreg.report.site.experiment_pages import ExperimentPage, neighbours
 from histreg.report.site.headline import headline, what_was_run
 from histreg.report.site.inconsistencies import inconsistencies
-from histreg.report.site.loss_page import RANGE, draw_loss, snapshots_of
+from histreg.report.site.loss_page import RANGE, recommended_bias, snapshots_of
 from histreg.report.site.page_figures import page_figure
 from histreg.report.site.page_tables import SYMBOLS, class_of, page_table
 from histreg.report.site.study_results import SUBSET, StudyResults
@@ -31,7 +31,10 @@ from histreg.study.datasets import source
 from histreg.study.engine.store import Store
 
 GENERATOR = "histreg study report"
-STATIC = ("site.css", "loss.js", "loss_page.js")
+STATIC = (
+    "site.css",
+    *("drawing.js", "loss.js", "loss_page.js", "network.js", "network_page.js"),
+)
 Progress = Callable[[str, int, int], None]
 """Called with the page that is written next, how many are done, and their number."""
 
@@ -107,19 +110,28 @@ class _Site:
         return pages
 
     def front(self) -> None:
-        figure = Figure(figsize=(5.6, 4.3), layout="constrained")
-        draw_loss(figure.add_subplot())
         of_paper, others = self.study.by_origin
-        counts = Counter(judged.verdict for judged in of_paper)
+        judged = self.study.judged
+        counts = Counter(each.verdict for each in of_paper)
         links = {e.title: f"experiments/{e.name}.html" for e in EXPERIMENTS.values()}
+        effects = story.effects_of(self.study.evidence)
         self.render(
             "index.html",
             "front.html",
-            picture=page_figure(figure, "loss"),
+            range=RANGE,
+            answer=story.answer(effects),
+            effects=page_figure(story.draw_effects(effects), "effects")
+            if effects
+            else None,
+            when=story.section(judged, *story.WHEN),
+            why=[story.section(judged, *each) for each in story.WHY],
+            failed=story.failed(of_paper),
+            advice=story.advice(),
+            use=story.section(judged, "", "", story.USE),
             headline=headline(self.study.records["overall"]),
             counts=[(verdict, counts[verdict]) for verdict in Verdict],
-            of_paper=of_paper,
-            others=others,
+            of_paper=story.run_first(of_paper),
+            others=story.run_first(others),
             on_subset=self.study.on_subset,
             coverage=coverage_summary(self.study.coverage),
             run=what_was_run(self.study),
@@ -132,15 +144,19 @@ class _Site:
             "claims.html",
             "claims.html",
             how=(HOW_DECIDED, HOW_COUNTED),
-            of_paper=of_paper,
-            others=others,
+            of_paper=story.run_first(of_paper),
+            others=story.run_first(others),
             on_subset=self.study.on_subset,
         )
 
     def loss(self) -> None:
         records = self.study.records.get("snapshots", ())
         self.render(
-            "loss.html", "loss.html", range=RANGE, snapshots=snapshots_of(records)
+            "loss.html",
+            "loss.html",
+            range=RANGE,
+            bias=recommended_bias(),
+            snapshots=snapshots_of(records),
         )
 
     def inconsistencies(self) -> None:

@@ -142,6 +142,9 @@ class Experiment:
         Further metrics by name: from a record to a number made of its curves.
     pairing : Pairing, optional
         If not given, there is no table of paired differences.
+    conclusion : str
+        The answer to the question, in a sentence without numbers, where neither claims
+        nor comparisons of losses give it.
 
     Examples
     --------
@@ -163,3 +166,4 @@ class Experiment:
     label: Callable[[Any], str] = attrgetter("label")
     summaries: Mapping[str, Callable[[Record], float]] = field(default_factory=dict)
     pairing: Pairing | None = None
+    conclusion: str = ""

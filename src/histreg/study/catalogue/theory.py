@@ -19,6 +19,9 @@ EXPERIMENTS = (
         figure=FigureSpec(
             "targets", "The density of each data set's targets, in 30 bins."
         ),
+        conclusion=(
+            "Each data set has its own shape, and on Pole all targets lie on a grid."
+        ),
     ),
     Experiment(
         "bias",
@@ -51,6 +54,10 @@ EXPERIMENTS = (
         table=TableSpec("bound"),
         figure=FigureSpec(
             "bound", "The squared difference of means and both bounds over epsilon."
+        ),
+        conclusion=(
+            "Which of them is the smaller depends on the distance between prediction "
+            "and target."
         ),
     ),
     Experiment(

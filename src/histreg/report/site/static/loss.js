@@ -128,5 +128,5 @@ const histregLoss = (() => {
       rest: bias - discretisation - truncation, entropy };
   }
 
-  return { erf, erfc, normalMass, target };
+  return { erf, erfc, normalMass, binsAround, gaussianTarget, target };
 })();

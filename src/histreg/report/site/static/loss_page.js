@@ -1,36 +1,11 @@
-// The sliders of the page on the loss, and its drawings.
+// The sliders of the front page and of the page on the loss, and their drawings.
 "use strict";
 
 (() => {
-  const SVG = "http://www.w3.org/2000/svg";
+  const { element, shown, ticks } = histregDrawing;
   const WIDEST = 830, HEIGHT = 250, LEFT = 12, RIGHT = 12, TOP = 36, BOTTOM = 30;
 
   const byId = (id) => document.getElementById(id);
-
-  function element(name, attributes, text) {
-    const made = document.createElementNS(SVG, name);
-    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-    if (text !== undefined) made.textContent = text;
-    return made;
-  }
-
-  // At most `digits` digits, without those that are zero.
-  function shown(value, digits = 4) {
-    if (value === 0) return "0";
-    const text = Number(value.toPrecision(digits));
-    const isPlain = Math.abs(value) >= 1e-3 && Math.abs(value) < 1e6;
-    return (isPlain ? String(text) : value.toExponential(Math.max(0, digits - 2)))
-      .replaceAll("-", "\u2212");
-  }
-
-  function ticks(low, high) {
-    const rough = (high - low) / 6;
-    const power = 10 ** Math.floor(Math.log10(rough));
-    const step = [1, 2, 5, 10].map((n) => n * power).find((each) => each >= rough);
-    const found = [];
-    for (let i = Math.ceil(low / step); i * step <= high; i++) found.push(i * step);
-    return found;
-  }
 
   // Bars of probability over the bins, an axis, and upright lines with their names.
   function draw(svg, borders, probs, highest, lines, range) {
@@ -79,7 +54,10 @@
       paddingInSigmas: Number(byId("padding").value) };
   }
 
-  function tell(id, text) { byId(id).textContent = text; }
+  function tell(id, text) {
+    const place = byId(id);
+    if (place !== null) place.textContent = text;  // the front page tells less
+  }
 
   function update() {
     const chosen = choice();
