@@ -73,12 +73,17 @@ def _waves(phase: np.ndarray) -> np.ndarray:  # (n,), in turns, -> (n, 2)
 def _ett(name: str) -> Series:
     path = Path(os.environ["HISTREG_DATA"]) / "ett" / f"{name}.csv.gz"
     frame = pd.read_csv(path)[: 20 * 30 * 24]
-    loads = frame.drop(columns=["date", "OT"]).to_numpy(float)
-    columns = np.hstack([loads, _waves(np.arange(len(frame)) / 24)])
+    columns = _waves(np.arange(len(frame)) / 24)
     # The months of the paper: twelve of training, four of validation, four of test.
     months = 30 * 24
     return Series(
-        frame["OT"].to_numpy(float), columns, (6, 7), 24, 96, 24, (12 * months, 16 * months)
+        frame["OT"].to_numpy(float),
+        columns,
+        (0, 1),
+        24,
+        96,
+        24,
+        (12 * months, 16 * months),
     )
 
 
@@ -100,7 +105,13 @@ def _seattle() -> Series:
     columns = np.hstack([loads, _waves(np.arange(len(frame)) / 365.25)])
     n = len(frame)
     return Series(
-        frame["temp_max"].to_numpy(float), columns, (3, 4), 7, 28, 1, (n - 2 * 245, n - 245)
+        frame["temp_max"].to_numpy(float),
+        columns,
+        (3, 4),
+        7,
+        28,
+        1,
+        (n - 2 * 245, n - 245),
     )
 
 
@@ -112,14 +123,21 @@ SERIES: dict[str, Callable[[], Series]] = {
 }
 
 
+class Found(NamedTuple):
+    """What a method forecasts."""
+
+    quantiles: np.ndarray  # (o, h, q)
+    interval: tuple[np.ndarray, np.ndarray] | None = None  # of 90 %, if it has its own
+
+
 # ---- methods: learn from the values before `start`, forecast from these origins
 
 
-def ours(**options: Any) -> Callable[..., np.ndarray]:
+def ours(**options: Any) -> Callable[..., Found]:
     """Return the forecaster, with columns if ``uses_columns``."""
     uses_columns = options.pop("uses_columns", False)
 
-    def run(series: Series, start: int, origins: np.ndarray, seed: int) -> np.ndarray:
+    def run(series: Series, start: int, origins: np.ndarray, seed: int) -> Found:
         X = series.columns if uses_columns else None
         model = HistogramForecaster(
             series.horizon,
@@ -136,15 +154,12 @@ def ours(**options: Any) -> Callable[..., np.ndarray]:
         )
         assert (backtest.origins == origins).all()
         quantiles = [d.quantiles(LEVELS.tolist()).T.numpy() for d in backtest.forecasts]
-        run.interval = backtest.lower, backtest.upper
-        return np.stack(quantiles)
+        return Found(np.stack(quantiles), (backtest.lower, backtest.upper))
 
     return run
 
 
-def seasonal_naive(
-    series: Series, start: int, origins: np.ndarray, _: int
-) -> np.ndarray:
+def seasonal_naive(series: Series, start: int, origins: np.ndarray, _: int) -> Found:
     """Return the last season, with the quantiles of its errors in training."""
     steps = np.arange(series.horizon)
 
@@ -155,12 +170,12 @@ def seasonal_naive(
     past = np.arange(series.season, start - series.horizon + 1)
     errors = series.y[past[:, None] + steps] - repeated(past)  # (o, h)
     quantiles = np.quantile(errors, LEVELS, axis=0).T  # (h, q)
-    return repeated(origins)[..., None] + quantiles
+    return Found(repeated(origins)[..., None] + quantiles)
 
 
 def linear_quantiles(
     series: Series, start: int, origins: np.ndarray, seed: int
-) -> np.ndarray:
+) -> Found:
     """Return quantiles linear in the changes from the last value, by pinball loss.
 
     Adam with a falling rate; a fifth of the training windows, the last, stops it.
@@ -209,13 +224,13 @@ def linear_quantiles(
     with torch.no_grad():
         quantiles = linear(new.changes[:, 0] / size / spread)
     quantiles = quantiles.unflatten(1, (series.horizon, -1)).sort(dim=-1).values
-    return (new.last.unsqueeze(-1) + quantiles * size).numpy()
+    return Found((new.last.unsqueeze(-1) + quantiles * size).numpy())
 
 
-def neural(name: str, **options: Any) -> Callable[..., np.ndarray]:
+def neural(name: str, **options: Any) -> Callable[..., Found]:
     """Return a model of NeuralForecast with its defaults and quantile loss."""
 
-    def run(series: Series, start: int, origins: np.ndarray, seed: int) -> np.ndarray:
+    def run(series: Series, start: int, origins: np.ndarray, seed: int) -> Found:
         import neuralforecast
         from neuralforecast.losses.pytorch import MQLoss
 
@@ -247,12 +262,12 @@ def neural(name: str, **options: Any) -> Callable[..., np.ndarray]:
         columns = [c for c in predicted.columns if c.startswith("model")]
         values = predicted[columns].to_numpy(float)
         values = np.sort(values, axis=1)  # quantiles may cross
-        return values.reshape(len(origins), series.horizon, len(LEVELS))
+        return Found(values.reshape(len(origins), series.horizon, len(LEVELS)))
 
     return run
 
 
-METHODS: dict[str, Callable[..., np.ndarray]] = {
+METHODS: dict[str, Callable[..., Found]] = {
     "HistogramForecaster": ours(),
     "HistogramForecaster with columns": ours(uses_columns=True),
     "seasonal naive": seasonal_naive,
@@ -260,3 +275,121 @@ METHODS: dict[str, Callable[..., np.ndarray]] = {
     "N-HiTS (NeuralForecast)": neural("NHITS"),
 }
 DETERMINISTIC = {"seasonal naive"}
+
+
+# ---- running
+
+
+def pinball(quantiles: np.ndarray, y: np.ndarray) -> float:
+    """Return the mean pinball loss of (o, h, q) and (o, h)."""
+    error = y[..., None] - quantiles
+    return float(np.maximum(LEVELS * error, (LEVELS - 1) * error).mean())
+
+
+def record(name: str, method: str, seed: int, part: str) -> dict[str, Any]:
+    """Run a method on a part of a series and return its record."""
+    series = SERIES[name]()
+    start, stop = series.part(part)
+    origins = np.arange(start, stop - series.horizon + 1, series.horizon)
+    y = series.y[origins[:, None] + np.arange(series.horizon)]  # (o, h)
+    started, began = time.perf_counter(), time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of Lightning, about its own parts
+        found = METHODS[method](series, start, origins, seed)
+    elapsed_s, cpu_s = time.perf_counter() - started, time.process_time() - began
+    # The 90 % interval of a method that has no other is that of its quantiles.
+    lower, upper = found.interval or (found.quantiles[..., 0], found.quantiles[..., -1])
+    packages = "histreg torch scikit-learn numpy neuralforecast statsmodels"
+    return {
+        "series": name,
+        "method": method,
+        "seed": seed,
+        "part": part,
+        "crps": 2 * pinball(found.quantiles, y),
+        "mae": float(np.abs(found.quantiles[..., len(LEVELS) // 2] - y).mean()),
+        "coverage": float(((lower <= y) & (y <= upper)).mean()),
+        "width": float((upper - lower).mean()),
+        "elapsed_s": elapsed_s,
+        "cpu_s": cpu_s,
+        "horizon": series.horizon,
+        "window": series.window,
+        "n_known": start,
+        "n_origins": len(origins),
+        "python": platform.python_version(),
+        "versions": {package: version(package) for package in packages.split()},
+        "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+
+
+def table(records: list[dict[str, Any]]) -> str:
+    """Return means over seeds as Markdown, one table per series."""
+    frame = pd.DataFrame(records)
+    parts = []
+    for (name, part), group in frame.groupby(["series", "part"], sort=False):
+        first = group.iloc[0]
+        base = group[group.method == "HistogramForecaster"].cpu_s.mean()
+        lines = [
+            f"**{name}, {part} values**: {first.n_origins} origins, horizon "
+            f"{first.horizon}, window {first.window}, {first.n_known:,} values known "
+            "at the first",
+            "",
+            "| method | CRPS | MAE | coverage of 90 % | width | time | seeds |",
+            "|---|---:|---:|---:|---:|---:|---:|",
+        ]
+        for method in METHODS:
+            runs = group[group.method == method]
+            if len(runs) == 0:
+                continue
+            crps = f"{runs.crps.mean():.4f}"
+            if len(runs) > 1:
+                crps += f" ± {runs.crps.sem():.4f}"
+            lines.append(
+                f"| {method} | {crps} | {runs.mae.mean():.3f} "
+                f"| {runs.coverage.mean():.3f} | {runs.width.mean():.2f} "
+                f"| {runs.cpu_s.mean() / base:.2f} | {len(runs)} |"
+            )
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """Return the records of a file, none if it is missing."""
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def main() -> None:
+    """Run what is missing, or print the table of the results file."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--part", choices=PARTS, default="test")
+    parser.add_argument("--series", nargs="*", default=list(SERIES))
+    parser.add_argument("--methods", nargs="*", default=list(METHODS))
+    parser.add_argument("--seeds", nargs="*", type=int, default=list(range(N_SEEDS)))
+    parser.add_argument("--table", action="store_true", help="only print the table")
+    arguments = parser.parse_args()
+    done = read(arguments.out)
+    if arguments.table:
+        print(table(done))
+        return
+    torch.set_num_threads(1)
+    have = {(r["series"], r["method"], r["seed"], r["part"]) for r in done}
+    for name in arguments.series:
+        for method in arguments.methods:
+            for seed in arguments.seeds[: 1 if method in DETERMINISTIC else None]:
+                run = (name, method, seed, arguments.part)
+                if run in have:
+                    continue
+                result = record(*run)
+                with arguments.out.open("a") as file:
+                    file.write(json.dumps(result) + "\n")
+                print(
+                    f"{name:8s} {method:34s} seed {seed}: CRPS {result['crps']:.4f}, "
+                    f"coverage {result['coverage']:.3f}, {result['cpu_s']:.1f} s",
+                    flush=True,
+                )
+
+
+if __name__ == "__main__":
+    main()

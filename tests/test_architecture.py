@@ -21,6 +21,7 @@ LAYERS = [
     {"cli"},
     {"report"},
     {"study"},
+    {"forecasting"},
     {"tabular"},
     {"rl"},
     {"displays", "heads", "losses"},
@@ -203,7 +204,9 @@ def test_only_these_know_scikit_learn():
         "encodings",
         "peers",
     }  # where functions are called
-    assert knowing == {"regressor", "tree_model", "baselines", "comparison"} | in_study
+    in_forecasting = {"forecaster", "model"}
+    in_tabular = {"regressor", "tree_model", "baselines", "comparison"}
+    assert knowing == in_tabular | in_forecasting | in_study
 
 
 def test_an_unknown_name_is_refused_as_python_does():

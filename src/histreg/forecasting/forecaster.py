@@ -121,10 +121,10 @@ class HistogramForecaster(BaseEstimator):
         *,
         window: int = 24,
         known: Sequence[int | str] = (),
-        hidden_layer_sizes: int | Sequence[int] = (64, 64),
+        hidden_layer_sizes: int | Sequence[int] = (32,),
         dropout: float = 0.1,
-        n_bins: int = 100,
-        sigma_in_bins: float = 2.0,
+        n_bins: int = 50,
+        sigma_in_bins: float = 1.0,
         n_estimators: int = 5,
         learning_rate_init: float = 1e-3,
         weight_decay: float = 1e-2,
@@ -326,7 +326,7 @@ class HistogramForecaster(BaseEstimator):
         step = int(self.horizon) if step is None else step
         check_count("step", step, at_least=1)
         check_count("start", start, at_least=1)
-        series, is_flat = _series(y)
+        series, _ = _series(y)
         n, h = len(series), int(self.horizon)
         if start + h > n:
             raise InputError(
@@ -344,12 +344,13 @@ class HistogramForecaster(BaseEstimator):
             forecast = model.model_.forecast(shape.inputs(series, columns, group))
             ends.append(model.model_.interval(forecast, coverage))
             forecasts += list(model._flat(forecast))
-        values = shape.targets(series, origins).mT  # (o, h, s)
+        targets = shape.targets(series, origins).mT  # (o, h, s)
         arrays = [
             model._flat(torch.cat(list(parts))).numpy()
-            for parts in ([values], *zip(*ends, strict=True))
+            for parts in ([targets], *zip(*ends, strict=True))
         ]
-        return Backtest(origins.numpy(), forecasts, *arrays, coverage=coverage)
+        values, lower, upper = arrays
+        return Backtest(origins.numpy(), forecasts, values, lower, upper, coverage)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted forecaster into a folder, as JSON and safetensors.
@@ -457,11 +458,11 @@ class HistogramForecaster(BaseEstimator):
     def _checked_columns(self, X: Any, n: int, n_ahead: int) -> Tensor:
         """Return the columns of n values and n_ahead more, (n + n_ahead, c)."""
         shape = self.model_.shape
-        if X is not None and (names := _names_of(X)) is not None and self._names:
-            if names != self._names:
-                raise InputError(
-                    f"X must have the columns of fit, {self._names}, got {names}"
-                )
+        names = _names_of(X)
+        if names and self._names and names != self._names:
+            raise InputError(
+                f"X must have the columns of fit, {self._names}, got {names}"
+            )
         return _columns(X, n, shape.n_columns, n_ahead, shape.known)
 
     def _flat(self, of_series: Any) -> Any:

@@ -53,7 +53,7 @@ class WindowShape:
         y : Tensor of shape (n, s)
             s series.
         X : Tensor of shape (n', c)
-            Exogenous columns, perhaps none; with known ones, up to the last of the h steps.
+            Exogenous columns, perhaps none; known ones up to the last of h steps.
         origins : Tensor of shape (o,), int64
         """
         past = origins.unsqueeze(-1) + torch.arange(-self.window, 0)  # (o, w)
