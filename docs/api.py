@@ -19,6 +19,7 @@ from typing import Any
 import histreg
 from histreg import (
     displays,
+    forecasting,
     losses,
     metrics,
     rl,
@@ -45,7 +46,7 @@ ENTRY = re.compile(r"^(\S[^\n:]*?)(?: : ([^\n]+))?$")
 def page() -> str:
     """Return the whole page."""
     modules = [histreg, spacings, tails, targets, losses, metrics, theory, rl]
-    modules += [displays, tabular]
+    modules += [displays, tabular, forecasting]
     parts = [OPENING, *(contents(module) for module in modules)]
     parts += [part for module in modules for part in described(module)]
     return "\n".join(parts)
