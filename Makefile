@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo report docs refresh notebooks test test-all test-frameworks test-skpro fuzz check lint types format bench bench-critics bench-loss bench-regressor bench-shapes bench-study bench-survival bench-tables clean
+.PHONY: demo report docs refresh notebooks test test-all test-frameworks test-skpro fuzz check lint types format bench bench-critics bench-forecasting bench-loss bench-regressor bench-shapes bench-study bench-survival bench-tables clean
 
 # A small version of the study: experiments without data, and the overall table on
 # scikit-learn's diabetes set. Prints tables and writes figures; can be interrupted.
@@ -123,13 +123,16 @@ $(SURVIVAL)/.installed:
 # A separate environment for everything that histreg is used from: agents, trainers, and
 # other implementations of the loss. Tests that need one of them are skipped elsewhere.
 FRAMEWORKS := build/frameworks
+# GluonTS needs pandas below 3.
+FORECASTERS := build/forecasters
 
 bench-critics: $(FRAMEWORKS)/.installed
 	$(FRAMEWORKS)/bin/python benchmarks/critics.py --out build/critics.jsonl
 	$(FRAMEWORKS)/bin/python benchmarks/critics.py --out build/critics.jsonl --table
 
-test-frameworks: $(FRAMEWORKS)/.installed
+test-frameworks: $(FRAMEWORKS)/.installed $(FORECASTERS)/.installed
 	$(FRAMEWORKS)/bin/python -m pytest -q tests/frameworks tests/conformance tests/test_rl.py
+	$(FORECASTERS)/bin/python -m pytest -q tests/frameworks
 
 $(FRAMEWORKS)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(FRAMEWORKS)
@@ -145,6 +148,15 @@ test-skpro: $(SKPRO)/.installed
 $(SKPRO)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(SKPRO)
 	$(SKPRO)/bin/pip install -q torch==2.13.0 skpro==2.16.0 pytest -e .
+	touch $@
+
+bench-forecasting: $(FORECASTERS)/.installed
+	$(FORECASTERS)/bin/python benchmarks/forecasting.py --out build/forecasting.jsonl
+	$(FORECASTERS)/bin/python benchmarks/forecasting.py --out build/forecasting.jsonl --table
+
+$(FORECASTERS)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(FORECASTERS)
+	$(FORECASTERS)/bin/pip install -q torch==2.13.0 -e ".[forecasters]"
 	touch $@
 
 KERAS := build/keras

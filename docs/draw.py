@@ -2,8 +2,8 @@
 
     python docs/draw.py
 
-They show the results of the code beside them: the first blocks of the README and of
-docs/shapes.md, and two examples.
+They show the results of the code beside them: the first blocks of the README,
+docs/shapes.md and docs/forecasting.md, and two examples.
 """
 
 from __future__ import annotations
@@ -72,6 +72,26 @@ def draw_table(known: dict[str, Any]) -> None:
     figure.savefig(IMAGES / "table.png", dpi=100)
 
 
+def draw_fan(known: dict[str, Any]) -> None:
+    """Draw the end of a series, the forecast after it and what came."""
+    y, d, start = known["y"], known["d"], 400
+    past, ahead = np.arange(start - 56, start), np.arange(start, start + len(d.mean))
+    figure, ax = plt.subplots(figsize=(10, 3.4), layout="constrained")
+    # The fan begins at the last value, which is certain.
+    days = np.concatenate([past[-1:], ahead])
+    for coverage, alpha in ((0.9, 0.25), (0.5, 0.35)):
+        ends = [np.concatenate([y[past[-1:]], end]) for end in d.interval(coverage)]
+        label = f"{100 * coverage:.0f} % interval"
+        ax.fill_between(days, *ends, color=BLUE, alpha=alpha, lw=0, label=label)
+    median = np.concatenate([y[past[-1:]], d.median])
+    ax.plot(days, median, color=BLUE, label="median")
+    ax.plot(past, y[past], color="black", lw=1, label="seen")
+    ax.plot(ahead, y[ahead], "o", color=ORANGE, ms=4, label="truth")
+    ax.set(xlabel="day", ylabel="y", xlim=(past[0], ahead[-1] + 0.5))
+    figure.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=5)
+    figure.savefig(IMAGES / "forecasting.png", dpi=100)
+
+
 def draw_shapes(known: dict[str, Any]) -> None:
     """Draw the borders of two kinds of bins, and a typical target on both."""
     y, typical = known["y"], known["typical"]
@@ -107,6 +127,10 @@ if __name__ == "__main__":
     known = {}
     exec(compile(first_block(ROOT / "docs/shapes.md"), "shapes.md", "exec"), known)
     draw_shapes(known)
+    known = {}
+    page = ROOT / "docs" / "forecasting.md"
+    exec(compile(first_block(page), page.name, "exec"), known)
+    draw_fan(known)
     for example, name in (
         ("forecaster.py", "forecaster.png"),
         ("network.py", "demo.png"),

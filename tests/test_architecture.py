@@ -22,6 +22,7 @@ LAYERS = [
     {"report"},
     {"study"},
     {"skpro"},
+    {"forecasting"},
     {"tabular"},
     {"rl"},
     {"displays", "heads", "losses"},
@@ -204,8 +205,9 @@ def test_only_these_know_scikit_learn():
         "encodings",
         "peers",
     }  # where functions are called
-    outside_it = {"regressor", "tree_model", "baselines", "comparison", "skpro"}
-    assert knowing == outside_it | in_study
+    in_forecasting = {"forecaster", "model"}
+    in_tabular = {"regressor", "tree_model", "baselines", "comparison"}
+    assert knowing == in_tabular | in_forecasting | in_study | {"skpro"}
 
 
 def test_an_unknown_name_is_refused_as_python_does():

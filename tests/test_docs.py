@@ -94,6 +94,12 @@ def test_what_the_page_on_critics_shows_is_what_its_records_say():
     assert table in (ROOT / "docs" / "critics.md").read_text()
 
 
+def test_what_the_page_on_forecasting_shows_is_what_its_records_say():
+    benchmark = script("forecasting.py", "benchmarks")
+    table = benchmark.table(benchmark.read(ROOT / "results" / "forecasting.jsonl"))
+    assert table in (ROOT / "docs" / "forecasting.md").read_text()
+
+
 def test_every_public_name_is_in_the_reference():
     pages = (ROOT / "docs" / "api").glob("*.md")
     text = "\n".join(page.read_text() for page in pages)

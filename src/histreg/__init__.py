@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from histreg.bins import PRESETS, Bins
     from histreg.distribution import Histogram
     from histreg.errors import InputError
+    from histreg.forecasting.forecaster import HistogramForecaster
     from histreg.heads import HistogramHead
     from histreg.losses import HistogramLoss
     from histreg.tabular.regressor import HistogramRegressor
@@ -29,6 +30,7 @@ __all__ = [
     "PRESETS",
     "Bins",
     "Histogram",
+    "HistogramForecaster",
     "HistogramHead",
     "HistogramLoss",
     "HistogramRegressor",
@@ -49,6 +51,7 @@ _MODULES = {
     "PRESETS": "bins",
     "Bins": "bins",
     "Histogram": "distribution",
+    "HistogramForecaster": "forecasting.forecaster",
     "HistogramHead": "heads",
     "HistogramLoss": "losses",
     "HistogramRegressor": "tabular.regressor",
@@ -58,7 +61,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> object:
-    # On first use: they bring PyTorch, and the regressor scikit-learn, which
+    # On first use: they bring PyTorch, and regressor and forecaster scikit-learn, which
     # `histreg --version` and a network alone do not need.
     if name not in __all__:
         raise AttributeError(f"module 'histreg' has no attribute {name!r}")

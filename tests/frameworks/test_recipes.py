@@ -12,6 +12,9 @@ PACKAGES = {
     "skorch": "skorch",
     "Stable-Baselines3": "stable_baselines3",
     "torchrl": "torchrl",
+    "GluonTS": "gluonts",
+    "NeuralForecast": "neuralforecast",
+    "darts": "darts",
 }
 
 
@@ -28,7 +31,7 @@ def recipe(heading: str) -> str:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("heading", PACKAGES)
 def test_a_recipe_runs(heading, tmp_path, monkeypatch):
-    pytest.importorskip(PACKAGES[heading], reason="comes with the extra 'frameworks'")
+    pytest.importorskip(PACKAGES[heading], reason="see `make test-frameworks`")
     monkeypatch.chdir(tmp_path)
     code = compile(recipe(heading), f"docs/frameworks.md, {heading}", "exec")
     exec(code, {"__name__": "recipe"})

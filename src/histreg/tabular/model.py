@@ -302,13 +302,13 @@ class Model:
             raise InputError(
                 f"'options' describe a network that cannot be built: {error}"
             ) from error
-        _fill(network.body, BODY, tensors)
-        _fill(network.readout, READOUT, tensors)
+        fill_module(network.body, BODY, tensors)
+        fill_module(network.readout, READOUT, tensors)
         model = cls(kinds, scaling, codes, objective, network, described["is_flat"])
         if described["is_sharp"]:
             with torch.device("meta"):
                 model.sharp = Stack(body, *network.shape)
-            _fill(model.sharp.readout, SHARP, tensors)
+            fill_module(model.sharp.readout, SHARP, tensors)
         if "blends" in described:
             if len(described["blends"]) != len(bins):
                 raise InputError(
@@ -348,7 +348,7 @@ def _prefixed(prefix: str, module: nn.Module) -> dict[str, Tensor]:
     return {prefix + name: value for name, value in module.state_dict().items()}
 
 
-def _fill(module: nn.Module, prefix: str, tensors: dict[str, Tensor]) -> None:
+def fill_module(module: nn.Module, prefix: str, tensors: dict[str, Tensor]) -> None:
     """Load the tensors of a prefix into a module; raise if they do not match it."""
     saved = {
         name: tensor for name, tensor in tensors.items() if name.startswith(prefix)
@@ -389,7 +389,7 @@ def _loaded_blend(
         raise InputError(
             f"'blends' describe models that cannot be built: {error}"
         ) from error
-    _fill(blend, prefix, tensors)
+    fill_module(blend, prefix, tensors)
     blend.check()
     return blend
 

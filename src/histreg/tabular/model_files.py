@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from safetensors import SafetensorError
 from safetensors.torch import load as tensors_from_bytes
@@ -25,8 +25,15 @@ from histreg._files import atomic_write, locked
 from histreg._names import MODEL_JSON
 from histreg.errors import InputError, WriteError
 
-FORMAT = "histreg model"
-VERSION = 2
+
+class Format(NamedTuple):
+    """What a folder holds, and in which version of its layout."""
+
+    name: str
+    version: int
+
+
+MODEL = Format("histreg model", 2)
 WEIGHTS = re.compile(r"weights-[0-9a-f]{16}\.safetensors")
 MAX_BYTES = 2**26  # of the description, 64 MiB: a million labels are a third of it
 MAX_DEPTH = 100  # of nested objects and lists
@@ -34,7 +41,12 @@ MAX_SENTENCE = 600  # characters of an error message, which may quote the file
 TOO_DEEP = f"objects and lists must be nested at most {MAX_DEPTH} levels deep"
 
 
-def save(folder: Path, described: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+def save(
+    folder: Path,
+    described: dict[str, Any],
+    tensors: dict[str, Tensor],
+    format: Format = MODEL,
+) -> None:
     """Write a model into a folder, created if missing; replace a model in it.
 
     Of the files already there, only the weights of the replaced model are removed.
@@ -45,8 +57,8 @@ def save(folder: Path, described: dict[str, Any], tensors: dict[str, Tensor]) ->
     digest = hashlib.sha256(data).hexdigest()
     name = f"weights-{digest[:16]}.safetensors"
     described = {
-        "format": FORMAT,
-        "version": VERSION,
+        "format": format.name,
+        "version": format.version,
         "weights": name,
         "sha256": digest,
         **described,
@@ -57,7 +69,7 @@ def save(folder: Path, described: dict[str, Any], tensors: dict[str, Tensor]) ->
     except OSError as error:
         raise WriteError(f"{folder} cannot be created: {error.strerror}") from error
     with locked(folder):
-        replaced = _weights_named_in(folder)
+        replaced = _weights_named_in(folder, format)
         with (
             atomic_write(folder / MODEL_JSON) as description,
             atomic_write(folder / name) as path,
@@ -83,15 +95,17 @@ def from_bytes(saved: list[bytes]) -> tuple[dict[str, Any], dict[str, Tensor]]:
         raise InputError(_one_line(str(error))) from error
 
 
-def load(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
+def load(
+    folder: Path, format: Format = MODEL
+) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """Return the description and the tensors of a model; raise if it is damaged."""
     try:
-        described, data = _read(folder)
+        described, data = _read(folder, format)
     except _WeightsMissingError:
         # The model may have been replaced after its description was read; it cannot be
         # while this lock is held.
         with locked(folder, shared=True):
-            described, data = _read(folder)
+            described, data = _read(folder, format)
     weights = folder / described["weights"]
     if hashlib.sha256(data).hexdigest() != described.get("sha256"):
         raise InputError(
@@ -124,12 +138,12 @@ class _WeightsMissingError(InputError):
     """A description names weights that are not there."""
 
 
-def _read(folder: Path) -> tuple[dict[str, Any], bytes]:
+def _read(folder: Path, format: Format) -> tuple[dict[str, Any], bytes]:
     """Return the description, and the bytes of the file of weights that it names."""
     path = folder / MODEL_JSON
     if not path.is_file():
         raise InputError(f"path must be a folder with a {MODEL_JSON}, got {folder}")
-    described = _description_of(path)
+    described = _description_of(path, format)
     weights = folder / described["weights"]
     try:
         if weights.is_file():
@@ -143,7 +157,7 @@ def _read(folder: Path) -> tuple[dict[str, Any], bytes]:
     )
 
 
-def _description_of(path: Path) -> dict[str, Any]:
+def _description_of(path: Path, format: Format) -> dict[str, Any]:
     """Return a description; raise unless it is that of a model and undamaged."""
     try:
         with path.open("rb") as file:
@@ -167,12 +181,12 @@ def _description_of(path: Path) -> dict[str, Any]:
         ) from error
     except RecursionError as error:
         raise InputError(f"{path} is damaged: {TOO_DEEP}") from error
-    if not isinstance(described, dict) or described.get("format") != FORMAT:
-        raise InputError(f"{path} does not describe a {FORMAT}")
+    if not isinstance(described, dict) or described.get("format") != format.name:
+        raise InputError(f"{path} does not describe a {format.name}")
     version = described.get("version")
-    if type(version) is not int or version != VERSION:
+    if type(version) is not int or version != format.version:
         raise InputError(
-            f"{path} must be of version {VERSION}, which this histreg reads, "
+            f"{path} must be of version {format.version}, which this histreg reads, "
             f"got version {_one_line(repr(version))}"
         )
     with errors_prefixed(f"{path} is damaged"):
@@ -189,12 +203,12 @@ def _description_of(path: Path) -> dict[str, Any]:
     return described
 
 
-def _weights_named_in(folder: Path) -> str | None:
+def _weights_named_in(folder: Path, format: Format) -> str | None:
     """Return the name of the weights of the model in a folder, if there is one."""
     path = folder / MODEL_JSON
     if path.is_file():
         with suppress(InputError):
-            name: str = _description_of(path)["weights"]
+            name: str = _description_of(path, format)["weights"]
             return name
     return None
 

@@ -1,0 +1,1 @@
+"""Forecasting: windows, forecasts, the model, the forecaster and its backtests."""
