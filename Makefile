@@ -52,7 +52,7 @@ test-all: $(INSTALLED)
 # The oldest versions that pyproject.toml allows, in an environment of their own, on the
 # tests that touch other libraries most. PyTorch is named apart: the wheels of old versions
 # on Linux bring gigabytes of CUDA libraries unless pip is given an index of CPU wheels.
-# Old packages may use what newer ones that they stand on have deprecated.
+# Old packages warn: they use what newer ones that they stand on have deprecated.
 OLDEST := build/oldest
 OLDEST_TORCH ?= 2.6.0
 OLDEST_TESTS := \
@@ -65,7 +65,7 @@ OLDEST_TESTS := \
     tests/study/datasets tests/study/engine tests/study/tabular
 
 test-oldest: $(OLDEST)/.installed
-	$(OLDEST)/bin/python -m pytest -q -n 2 --dist worksteal -m "not slow" -W ignore::DeprecationWarning $(OLDEST_TESTS)
+	$(OLDEST)/bin/python -m pytest -q -n 2 --dist worksteal -m "not slow" -W ignore::DeprecationWarning -W ignore::UserWarning $(OLDEST_TESTS)
 
 $(OLDEST)/.installed: pyproject.toml constraints-oldest.txt
 	$(PYTHON) -m venv $(OLDEST)

@@ -639,21 +639,7 @@ def normal_mass(lower: Tensor, upper: Tensor) -> Tensor:
         torch.erfc(torch.where(mirrored, -lower, upper))
     )
     central = (lower.abs() < 0.5) & (upper.abs() < 0.5)
-    return torch.where(central, _erf(upper) - _erf(lower), tails) / 2
-
-
-def _erf(x: Tensor) -> Tensor:
-    """Return erf with all its digits around zero, also in float32.
-
-    Builds of PyTorch without MKL, as on ARM processors, and compiled code have float32
-    values that are 1.5e-7 off wherever x is (pytorch/pytorch#198183): 0 at 1e-8.
-    """
-    if x.dtype == torch.float64:
-        return torch.erf(x)
-    square = x * x
-    # The next term of the series is 2.4e-8 of the first at 0.1.
-    series = 2 / math.sqrt(math.pi) * x * (1 - square / 3 + square * square / 10)
-    return torch.where(x.abs() < 0.1, series, torch.erf(x))
+    return torch.where(central, torch.erf(upper) - torch.erf(lower), tails) / 2
 
 
 def _result_dtype(y: Tensor) -> torch.dtype:
