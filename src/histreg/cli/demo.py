@@ -81,11 +81,12 @@ def _published_errors() -> str:
     from histreg.study.analysis.paper import published
 
     metrics = ("test MAE", "test RMSE")
-    rows = [("method", *metrics)] + [
-        (method, *(shown(published("bike", method, metric)) for metric in metrics))
-        for method in METHODS
-    ]
-    return "\n".join(f"{name:<10}{mae:>18}{rmse:>18}" for name, mae, rmse in rows)
+    lines = [f"{'method':<10}" + "".join(f"{metric:>18}" for metric in metrics)]
+    for method in METHODS:
+        errors = [published("bike", method, metric) for metric in metrics]
+        cells = [f"{shown(error):>18}" for error in errors if error is not None]
+        lines.append(f"{method:<10}" + "".join(cells))
+    return "\n".join(lines)
 
 
 @exit_on_user_error
