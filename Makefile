@@ -1,5 +1,5 @@
 # Two commands do everything on a machine with python3, pip and make:
-#   make demo    create .venv, install, run a small version of the study
+#   make demo    create .venv, install, show the first steps on a real table
 #   make test    create .venv if needed, run the tests
 # CI runs make check.
 
@@ -8,23 +8,27 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo report docs refresh notebooks test test-all test-frameworks test-skpro fuzz check lint types format bench bench-critics bench-forecasting bench-loss bench-regressor bench-shapes bench-study bench-survival bench-tables clean
+.PHONY: demo demo-study report docs refresh notebooks test test-all test-frameworks test-skpro test-oldest fuzz check lint types format constraints release-check bench bench-critics bench-forecasting bench-loss bench-regressor bench-shapes bench-study bench-survival bench-tables clean
+
+# A table that comes with the package: check, fit, report, and the paper's question.
+demo: $(INSTALLED)
+	$(BIN)/histreg demo --out build/demo --overwrite
 
 # A small version of the study: experiments without data, and the overall table on
 # scikit-learn's diabetes set. Prints tables and writes figures; can be interrupted.
 STUDY := $(BIN)/histreg study
-DEMO := --store build/demo
-demo: $(INSTALLED)
-	mkdir -p build/demo
+DEMO := --store build/demo-study
+demo-study: $(INSTALLED)
+	mkdir -p build/demo-study
 	$(STUDY) run theorems bound sines-reduced $(DEMO)
 	$(STUDY) run overall --datasets diabetes --seeds 1-3 $(DEMO)
 	set -e; for name in theorems bound sines-reduced; do \
 	    $(STUDY) table $$name $(DEMO); echo; \
-	    $(STUDY) figure $$name --out build/demo/$$name.png --overwrite $(DEMO); \
+	    $(STUDY) figure $$name --out build/demo-study/$$name.png --overwrite $(DEMO); \
 	done
 	$(STUDY) table overall --datasets diabetes --seeds 1-3 $(DEMO)
-	$(STUDY) figure overall --datasets diabetes --seeds 1-3 --out build/demo/overall.png --overwrite $(DEMO)
-	@echo; echo "figures: build/demo/theorems.png bound.png sines-reduced.png overall.png"
+	$(STUDY) figure overall --datasets diabetes --seeds 1-3 --out build/demo-study/overall.png --overwrite $(DEMO)
+	@echo; echo "figures: build/demo-study/theorems.png bound.png sines-reduced.png overall.png"
 
 # Web pages of the committed records; nothing is trained or downloaded.
 report: $(INSTALLED)
@@ -57,6 +61,29 @@ test: $(INSTALLED)
 test-all: $(INSTALLED)
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
+# The oldest versions that pyproject.toml allows, in an environment of their own, on the
+# tests that touch other libraries most. PyTorch is named apart: the wheels of old versions
+# on Linux bring gigabytes of CUDA libraries unless pip is given an index of CPU wheels.
+# Old packages warn: they use what newer ones that they stand on have deprecated.
+OLDEST := build/oldest
+OLDEST_TORCH ?= 2.6.0
+OLDEST_TESTS := \
+    tests/test_architecture.py tests/test_bins.py tests/test_compiled.py tests/test_displays.py \
+    tests/test_distribution.py tests/test_heads.py tests/test_losses.py tests/test_metrics.py tests/test_targets.py \
+    tests/tabular/test_columns.py tests/tabular/test_model_files.py tests/tabular/test_onnx_files.py \
+    tests/tabular/test_regressor.py tests/tabular/test_tree_model.py tests/tabular/test_tuning.py \
+    tests/cli/test_demo.py tests/cli/test_fit.py tests/cli/test_predict.py tests/cli/test_report.py \
+    tests/cli/test_service.py tests/cli/test_tables.py \
+    tests/study/datasets tests/study/engine tests/study/tabular
+
+test-oldest: $(OLDEST)/.installed
+	$(OLDEST)/bin/python -m pytest -q -n 2 --dist worksteal -m "not slow" -W ignore::DeprecationWarning -W ignore::UserWarning $(OLDEST_TESTS)
+
+$(OLDEST)/.installed: pyproject.toml constraints-oldest.txt
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/pip install -q -c constraints-oldest.txt torch==$(OLDEST_TORCH) -e ".[dev]"
+	touch $@
+
 # Random invalid input for ten minutes; repeat the same cases with ARGS="--seed N".
 fuzz: $(INSTALLED)
 	$(BIN)/python -m tests.fuzz $(ARGS)
@@ -73,6 +100,28 @@ types: $(INSTALLED)
 format: $(INSTALLED)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+# Tools for releases; histreg is not installed there.
+RELEASE := build/release
+
+$(RELEASE)/.installed:
+	$(PYTHON) -m venv $(RELEASE)
+	$(RELEASE)/bin/pip install -q build twine uv
+	touch $@
+
+# Both ends of the ranges in pyproject.toml. Existing pins of constraints.txt are kept unless
+# ARGS=--upgrade is given. Compiled for macOS, where PyTorch brings no CUDA libraries.
+COMPILE = MACOSX_DEPLOYMENT_TARGET=14.0 $(RELEASE)/bin/uv pip compile -q pyproject.toml \
+    --python-version 3.11 --python-platform macos --annotation-style line \
+    --custom-compile-command "make constraints"
+
+constraints: $(RELEASE)/.installed
+	$(COMPILE) --extra dev --extra frameworks -o constraints.txt $(ARGS)
+	$(COMPILE) --extra dev --resolution lowest-direct --no-emit-package torch --no-emit-package sympy -o constraints-oldest.txt --upgrade
+
+# What is uploaded to an index: built, checked, installed and used as a stranger would.
+release-check: $(RELEASE)/.installed $(INSTALLED)
+	.ci/release-check $(RELEASE)/bin/python $(BIN)/python
 
 # Ratios against the project's goals, in a few minutes.
 bench: $(INSTALLED)

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 METADATA = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 # A placeholder until the repository has an address; the notebooks' badges have it too.
 REPOSITORY = METADATA.get("urls", {}).get(
-    "Repository", "https://github.com/OWNER/histreg"
+    "Source", "https://github.com/OWNER/histreg"
 )
 
 project = "histreg"

@@ -47,6 +47,19 @@ def test_a_block_runs_by_itself(block, capsys, tmp_path, monkeypatch):
     capsys.readouterr()
 
 
+def test_the_first_lines_print_what_the_readme_shows(capsys):
+    code, shown = blocks("README.md", "python")[0], blocks("README.md", "text")[0]
+    exec(compile(code, "block", "exec"), {})
+    printed, expected = (
+        [float(number) for number in re.findall(r"[\d.]+", text)]
+        for text in (capsys.readouterr().out, shown)
+    )
+    # Within a third of the standard deviation of y, 77: rounding differs between
+    # machines, and a fit amplifies it.
+    assert len(expected) == 12
+    assert printed == pytest.approx(expected, rel=0, abs=25)
+
+
 def test_the_pages_have_blocks_to_run():
     assert len(CASES) >= 4 and len(COMMANDS) >= 20
 

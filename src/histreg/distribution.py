@@ -785,7 +785,13 @@ class Histogram(Distribution):
         if is_free_to_read(value) and bool(value.isnan().any()):
             n_nan = int(value.isnan().sum())
             raise InputError(f"{name} must not be NaN, got {n_nan} of {value.numel()}")
-        sizes = zip(reversed(value.shape), reversed(self.batch_shape), strict=False)
+        # Not by zip of unequal lengths, which PyTorch 2.6 cannot export.
+        n = min(value.ndim, len(self.batch_shape))
+        sizes = zip(
+            value.shape[value.ndim - n :],
+            self.batch_shape[len(self.batch_shape) - n :],
+            strict=True,
+        )
         if not all(a == b or 1 in (a, b) for a, b in sizes):
             raise InputError(
                 f"{name} must broadcast with the batch shape "

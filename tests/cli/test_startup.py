@@ -20,6 +20,7 @@ else:
 print("LOADED", code, *sys.modules)
 """
 COMMANDS = [
+    "demo",
     "check",
     "compare",
     "fit",

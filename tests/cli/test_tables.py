@@ -197,7 +197,13 @@ def test_iso_dates_become_times_and_other_text_stays(tmp_path):
         ("t.csv", b"", "is empty"),
         ("t.csv", b"a,b\n", "must hold at least one row"),
         ("t.csv", b"a,b\n1,2,3\n1,2,3,4\n", "cannot be read as .csv"),
-        ("t.csv", b"a,k,y\n1,2,3,\n4,5,6,\n", "cannot be read as .csv"),
+        pytest.param(
+            *("t.csv", b"a,k,y\n1,2,3,\n4,5,6,\n", "cannot be read as .csv"),
+            marks=pytest.mark.skipif(
+                int(pd.__version__.split(".")[0]) < 3,
+                reason="older versions of pandas leave out an empty last column",
+            ),
+        ),
         ("t.csv", b"a,b,a\n1,2,3\n", "column names must be unique, got 'a' twice"),
         ("t.csv", b"\xff\xfe\x00\x01", "cannot be read as .csv"),
         ("t.csv", b"\xff\xfea\0,\0b\0", "it is UTF-16 text; save it as UTF-8"),

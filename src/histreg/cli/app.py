@@ -10,6 +10,7 @@ import typer
 from histreg.cli import (
     check,
     compare,
+    demo,
     explain,
     fit,
     inspect,
@@ -26,6 +27,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
+app.command(epilog=demo.EXAMPLE)(demo.demo)
 app.command(epilog=check.EXAMPLE)(check.check)
 app.command(epilog=compare.EXAMPLE)(compare.compare)
 app.command(epilog=fit.EXAMPLE)(fit.fit)

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from histreg.study.datasets.bike import COLUMNS, FEATURES, parse
+from histreg.study.datasets.bike import BIKE, COLUMNS, FEATURES, parse
+from histreg.study.datasets.source import IN_PACKAGE, sha256_of
 
 # The first row of the file, by eye.
 ROW = "1,2011-01-01,1,0,1,0,0,6,0,1,0.24,0.2879,0.81,0,3,13,16"
@@ -27,6 +28,13 @@ def test_columns_in_another_order_are_refused():
     swapped = CONTENT.replace(b"temp,atemp", b"atemp,temp")
     with pytest.raises(ValueError, match="must have a column 'temp', got 'atemp'"):
         parse(swapped)
+
+
+def test_the_file_comes_with_the_package_as_published():
+    assert BIKE.find().is_relative_to(IN_PACKAGE)
+    assert sha256_of(BIKE.content()) == BIKE.sha256  # also stated in its README
+    assert BIKE.sha256 in (IN_PACKAGE / "README.md").read_text()
+    assert BIKE.licence in (IN_PACKAGE / "README.md").read_text()
 
 
 def test_the_real_file_is_as_told(real):

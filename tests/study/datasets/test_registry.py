@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import PurePosixPath
 
 import pytest
@@ -69,7 +70,9 @@ def test_each_file_is_found_in_its_own_folder_and_without(data):
 
 
 @ALL
-def test_what_is_not_here_is_not_found(data, tmp_path):
+def test_what_is_not_here_is_not_found(data, tmp_path, monkeypatch):
+    module = import_module("histreg.study.datasets.source")
+    monkeypatch.setattr(module, "IN_PACKAGE", tmp_path)  # which has one of them
     assert data.find(tmp_path) is None
 
 

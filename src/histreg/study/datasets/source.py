@@ -1,7 +1,8 @@
 """Source: where the file of a data set is found, and how it is checked.
 
 A file is looked for in the given folder, in that of the environment variable
-``HISTREG_DATA`` and among earlier downloads; otherwise it is downloaded.
+``HISTREG_DATA``, in the package and among earlier downloads; otherwise it is
+downloaded.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ if TYPE_CHECKING:  # functions that read data import it, a list of data sets nee
     import numpy.typing as npt
 
 Floats: TypeAlias = "npt.NDArray[np.float64]"
+IN_PACKAGE = Path(__file__).parent / "files"  # sources and licences are in its README
 CHUNK = 2**16  # bytes; pooch's own 1024 with a flush after each is slow for 200 MB
 
 
@@ -125,8 +127,8 @@ class Source:
     def content(self, data_dir: str | Path | None = None) -> bytes:
         """Return the file's unpacked bytes with LF line ends.
 
-        It is looked for in ``data_dir``, ``HISTREG_DATA`` and earlier downloads, and
-        then downloaded.
+        It is looked for in ``data_dir``, ``HISTREG_DATA``, the package and earlier
+        downloads, and then downloaded.
 
         Raises
         ------
@@ -213,8 +215,8 @@ class TableSource(Source):
         Parameters
         ----------
         data_dir : path, optional
-            Folder to look in first, followed by ``HISTREG_DATA``, earlier downloads and
-            the download.
+            Folder to look in first, followed by ``HISTREG_DATA``, the package, earlier
+            downloads and the download.
 
         Raises
         ------
@@ -324,6 +326,7 @@ def _folders(data_dir: str | Path | None) -> list[Path]:
             if not Path(folder).is_dir():
                 raise InputError(f"{name} must be a folder, got {name}={str(folder)!r}")
             folders.append(Path(folder))
+    folders.append(IN_PACKAGE)
     cache = cache_folder()
     return folders if cache is None else [*folders, cache]
 
