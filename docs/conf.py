@@ -18,9 +18,7 @@ from sphinx.application import Sphinx
 ROOT = Path(__file__).parents[1]
 METADATA = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 # A placeholder until the repository has an address; the notebooks' badges have it too.
-REPOSITORY = METADATA.get("urls", {}).get(
-    "Source", "https://github.com/OWNER/histreg"
-)
+REPOSITORY = METADATA.get("urls", {}).get("Source", "https://github.com/OWNER/histreg")
 
 project = "histreg"
 author = "the histreg authors"
