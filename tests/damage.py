@@ -261,7 +261,7 @@ WRONG: dict[tuple[str, ...], list[Any]] = {
     ("options", "target"): [*NO_TEXT, "callable"],
     ("options", "dropout"): [*NO_NUMBER, 1, -0.1, 1e308],
     ("options", "embedding_width"): [
-        *[None, "3", True, [], {}, "Auto", -1, 0, 7, 1.5],
+        *[None, "3", True, [], {}, "Auto", -1, 7, 1.5],
         *[2**40, 2**62, 10**30, 1e308, 10**400],
     ],
     ("options", "n_waves"): [
@@ -330,9 +330,8 @@ LAYER = "network.body.layers.0.weight"
 TENSOR_NAMES = [
     *("bins", "center", "scale", "scaling.kept", "scaling.flagged", "scaling.knots"),
     *("scaling.scores", "calibration.logits", "calibration.y", LAYER),
-    *("network.body.layers.1.bias", "network.body.number_embedding.frequencies"),
-    *("network.body.label_embedding.tables.0", "network.readout.weight"),
-    *("network.readout.bias", "sharp.weight", "sharp.bias"),
+    *("network.body.layers.1.bias", "network.body.label_embedding.tables.0"),
+    *("network.readout.weight", "network.readout.bias", "sharp.weight", "sharp.bias"),
 ]
 FLOATS = [name for name in TENSOR_NAMES if name[8:] not in ("kept", "flagged")]
 SHAPES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {

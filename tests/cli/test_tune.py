@@ -25,7 +25,7 @@ def test_settings_are_found_written_and_used(folder):
     assert max(map(len, shown.splitlines())) <= 80
     assert shown.startswith("Only the defaults were tried; allow more time or trials.")
     settings = json.loads((folder / "best.json").read_text())
-    assert settings["hidden_layer_sizes"] == [128, 128, 128]
+    assert settings["hidden_layer_sizes"] == [96, 96, 96]
     settings["hidden_layer_sizes"] = [7]
     (folder / "best.json").write_text(json.dumps(settings))
     fit = ("fit", "houses.csv", "-t", "price", "--drop", "id", *QUICK)
