@@ -107,6 +107,24 @@ def test_the_learning_rate_drops_before_training_stops():
     assert optimizer.param_groups[0]["lr"] == 0.05  # as it was given
 
 
+def test_patience_doubles_where_the_best_score_is_near_zero():
+    lengths = []
+    for near_exact in (0.0, 1e6):
+        stack, rows = problem(1)
+        settings = Settings(
+            n_epochs=500,
+            batch_size=8,
+            learning_rate=0.05,
+            patience=3,
+            near_exact=near_exact,
+            n_drops=0,
+        )
+        history = train(stack, rows, hold_out(1), MEASURE, settings)
+        best = max(i for i, epoch in enumerate(history) if epoch.is_best)
+        lengths.append(len(history) - 1 - best)
+    assert lengths == [3, 6]
+
+
 def test_without_validation_all_epochs_are_trained():
     stack, rows = problem(1)
     nobody = torch.zeros(1, N, dtype=torch.bool)

@@ -47,6 +47,7 @@ NetworkRows = TrainingRows[tuple[Tensor, ...]]
 MAX_EMBEDDED_COLUMNS = 128  # for "auto" of embedding_width and n_waves
 MOST_ROWS_IN_FOLDS = 10_000  # for validation_fraction="auto"
 MIN_VALIDATION_ROWS = 5  # fewer say nothing about an epoch
+NEAR_EXACT = 0.1  # a CRPS, in standard deviations of y
 SHARPENING_EPOCHS, SHARPENING_PATIENCE = 20, 4
 
 
@@ -192,6 +193,7 @@ def settings_for(
         learning_rate=options.learning_rate_init,
         weight_decay=options.weight_decay,
         patience=options.n_iter_no_change,
+        near_exact=NEAR_EXACT if options.loss == "histogram" else 0.0,
     )
 
 
@@ -238,6 +240,7 @@ def sharpening_settings(settings: Settings) -> Settings:
         settings,
         n_epochs=min(SHARPENING_EPOCHS, settings.n_epochs),
         patience=min(SHARPENING_PATIENCE, settings.patience),
+        near_exact=0.0,
         n_drops=0,
     )
 

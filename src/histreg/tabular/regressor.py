@@ -184,9 +184,11 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     early_stopping : bool
         Keep the weights of the epoch that is best on validation rows, in the mean over
         the networks. After ``n_iter_no_change`` epochs without a better one the
-        learning rate drops to a fifth, and after as many again training stops. Best is
-        the lowest CRPS with ``loss="histogram"`` and the lowest loss with others.
-        Without effect if there would be fewer than five validation rows.
+        learning rate drops to a fifth, and after as many again training stops; after
+        twice as many where targets are nearly exact (a CRPS below a tenth of their
+        standard deviation). Best is the lowest CRPS with ``loss="histogram"`` and the
+        lowest loss with others. Without effect if there would be fewer than five
+        validation rows.
     validation_fraction : float in (0, 1), or "auto"
         Of each network. ``"auto"`` lets every row be one of validation once, up to
         10,000 rows, and is a tenth for more rows or one network.

@@ -43,6 +43,9 @@ class Settings:
     patience : int
         Epochs without a better validation score after which the learning rate drops, or
         training stops.
+    near_exact : float
+        Once the best score is below it, patience doubles: nearly exact targets gain
+        from long training, and others do not.
     n_drops : int
         How often the learning rate drops to `DROP` of itself; training then goes on
         from the best weights.
@@ -56,6 +59,7 @@ class Settings:
     weight_decay: float = 1e-2
     averaging: float = 0.995
     patience: int = 5
+    near_exact: float = 0.0
     n_drops: int = 1
     min_steps: int = 20
 
@@ -192,7 +196,9 @@ def train(
             if not math.isfinite(loss):
                 break  # later epochs would not be finite either
             waited = number - max(best.epoch, dropped_at)
-            if validating is not None and waited >= settings.patience:
+            is_near = best.score < settings.near_exact
+            patience = settings.patience * (2 if is_near else 1)
+            if validating is not None and waited >= patience:
                 if rates.n_drops == settings.n_drops:
                     break
                 dropped_at = number
