@@ -19,6 +19,11 @@ def leaf_sums() -> Callable[..., None] | None:
     return compiled(add_leaves) if is_installed() else None
 
 
+def is_compiled() -> bool:
+    """Whether this process has the compiled loop already."""
+    return leaf_sums.cache_info().currsize > 0
+
+
 def add_leaves(
     codes: NDArray[np.uint8],
     columns: NDArray[np.int32],

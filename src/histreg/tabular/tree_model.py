@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from histreg.errors import InputError
-from histreg.tabular.compiled_trees import leaf_sums
+from histreg.tabular.compiled_trees import is_compiled, leaf_sums
 from histreg.tabular.simple_models import Fitted, SimpleInputs, SimpleModel, n_below
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ MOST_TREES, TREES_AT_ONCE = 300, 50  # of each fold
 UPPER_LEVELS = 3  # of a tree; 2 and 4 are slower
 LEARNING_RATE = 0.08
 MIN_ROWS_IN_LEAF = 5
+WORTH_COMPILING = 2_048  # rows; to load Numba takes a second or two
 CHUNK = 1_024  # rows at once; their decisions stay in the cache
 
 
@@ -97,17 +98,18 @@ class TreeModel(SimpleModel):
         """Return predictions of shape (n,), float64."""
         if not by_search:  # for ONNX, which has no loop over chunks either
             return self._sum(self.codes(inputs, by_search=False))
-        add_leaves = leaf_sums()
+        n = len(inputs.numbers)
+        add_leaves = leaf_sums() if n >= WORTH_COMPILING or is_compiled() else None
         parts = []
-        for rows in torch.arange(len(inputs.numbers)).split(CHUNK):
+        for rows in torch.arange(n).split(CHUNK):
             codes = self.codes(inputs.at(rows))
             if add_leaves is None:
                 parts.append(self._sum(codes))
             else:
-                total = self.bias.repeat(len(rows))
+                total = torch.zeros(len(rows), dtype=torch.float64)
                 nodes = (self.columns, self.thresholds, self.values)
                 add_leaves(*(part.numpy() for part in (codes, *nodes, total)))
-                parts.append(total)
+                parts.append(self.bias + total)
         return torch.cat(parts)
 
     def described(self) -> dict[str, int]:
@@ -156,7 +158,9 @@ class TreeModel(SimpleModel):
             place = 2 * place + (code > threshold)
         leaf = place + trees * self.values.shape[1]
         values = self.values.flatten().index_select(0, leaf.flatten()).view_as(leaf)
-        return self.bias + values.sum(dim=0)
+        # In the order of the trees, as the compiled loop, so that a prediction does not
+        # depend on which of them made it.
+        return self.bias + values.cumsum(dim=0)[-1:].sum(dim=0)
 
 
 def fit_trees(
