@@ -15,6 +15,8 @@ import latex2mathml.converter
 from docutils import nodes
 from sphinx.application import Sphinx
 
+import histreg
+
 ROOT = Path(__file__).parents[1]
 METADATA = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 # A placeholder until the repository has an address; the notebooks' badges have it too.
@@ -22,7 +24,7 @@ REPOSITORY = METADATA.get("urls", {}).get("Source", "https://github.com/OWNER/hi
 
 project = "histreg"
 author = "the histreg authors"
-release = version = METADATA["version"]
+release = version = histreg.__version__
 extensions = [
     "myst_nb",  # Markdown and notebooks
     "sphinx.ext.autodoc",  # the reference, from docstrings
