@@ -95,7 +95,7 @@ class Forecast:
     def sample(
         self, shape: Sequence[int] = (), generator: torch.Generator | None = None
     ) -> Tensor:
-        """Return draws of shape (*shape, ...), each step drawn by itself.
+        """Return draws of shape ``(*shape, ...)``, each step drawn by itself.
 
         Draws of successive steps are independent, which the steps of a series are not:
         do not add them up.
