@@ -65,8 +65,8 @@ class Waves(nn.Module):
     ``cos(2 pi f x)`` times ``FIRST_FREQUENCY / f``. Smooth functions of x are thereby
     learnt first, as small noisy tables need it, and the last waves can still tell apart
     what nearly exact targets need. Nothing is learnt here: all networks of a stack
-    read the same numbers, which made training steps up to twice as fast as with learnt
-    waves (`PeriodicEmbedding`) at the same errors, see docs/tables.md.
+    read the same numbers, which makes training steps cheaper than with learnt waves
+    (`PeriodicEmbedding`); docs/tables.md says what it costs.
 
     Parameters
     ----------

@@ -119,8 +119,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         made predictions worse.
     embedding_width : int or "auto"
         Length of a learnt embedding of each number by waves, in place of fixed ones; 0
-        means none. ``"auto"`` is 8 for up to 128 columns and 0 for more. Twice as slow
-        as ``n_waves`` and no better on average.
+        means none. ``"auto"`` is 8 for up to 128 columns and 0 for more. Slower than
+        ``n_waves``; it may help where targets are nearly exact.
     loss : str
         ``"histogram"`` (the histogram loss), or for comparison on the same network:
         ``"brier"``, ``"crps"``, ``"softmax_mean_l2"``, ``"softmax_mean_l1"``,
