@@ -208,6 +208,16 @@ def test_a_forecaster_is_no_regressor(fitted, tmp_path):
         HistogramRegressor.load(tmp_path)
 
 
+def test_a_forecaster_replaces_a_regressor_in_its_folder(fitted, tmp_path):
+    regressor = HistogramRegressor(max_iter=1, n_estimators=1, random_state=0)
+    regressor.fit(np.arange(40.0).reshape(20, 2), np.arange(20.0)).save(tmp_path)
+    assert len(list(tmp_path.iterdir())) == 2
+    fitted.save(tmp_path)
+    loaded = HistogramForecaster.load(tmp_path)
+    np.testing.assert_array_equal(loaded.predict(), fitted.predict())
+    assert len(list(tmp_path.iterdir())) == 2  # the weights of the regressor are gone
+
+
 DAMAGES = {
     "no bins": lambda described, tensors: tensors.pop("bins"),
     "no options": lambda described, tensors: described.pop("options"),
