@@ -154,6 +154,11 @@ VARIANTS = {
     "HL-Gauss, growing, padding 12": Method(
         _narrow, grows=True, sigma_in_bins=4.0, padding_in_bins=12.0
     ),
+    "HL-Gauss, growing, padding 12, sigma 8": Method(
+        _narrow, grows=True, sigma_in_bins=8.0, padding_in_bins=12.0
+    ),
+    # Bins that start at the bound on the returns, reward / (1 - gamma), and may grow.
+    "HL-Gauss, growing from the range": Method(_known, grows=True),
     "HL-Gauss, from 0": Method(_from_0),
     # Wide bins that do not grow, with the narrow sigma (in y) that growing ones have.
     "HL-Gauss, from 0, sigma 0.5": Method(_from_0, sigma_in_bins=0.5),
