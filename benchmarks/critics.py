@@ -587,6 +587,47 @@ def table(records: list[dict[str, Any]], methods: Sequence[str] | None = None) -
     return "\n".join(lines)
 
 
+def draw(records: list[dict[str, Any]], path: Path) -> None:
+    """Draw the learning curves: means over seeds with intervals of 95 %."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+    from scipy.stats import t
+
+    from histreg.report.colours import looks_of
+
+    games = [game for game in GAMES if any(r["game"] == game for r in records)]
+    n_columns = min(3, len(games))
+    n_rows = -(-len(games) // n_columns)
+    size = (3.5 * n_columns, 2.9 * n_rows + 0.4)
+    figure, axes = plt.subplots(
+        n_rows, n_columns, figsize=size, layout="constrained", squeeze=False
+    )
+    looks = looks_of(METHODS)
+    for ax in axes.flat[len(games) :]:
+        ax.axis("off")
+    for ax, game in zip(axes.flat, games, strict=False):
+        for method, (colour, mark) in looks.items():
+            of = (game, method)
+            own = [r for r in records if (r["game"], r["method"]) == of]
+            if len(own) < 2:
+                continue
+            curves = np.stack([curve(r) for r in own])  # (seeds, points)
+            steps = own[0]["steps"] * (np.arange(N_POINTS) + 0.5) / N_POINTS
+            mean = curves.mean(axis=0)
+            error = curves.std(axis=0, ddof=1) / len(own) ** 0.5
+            error *= t.ppf(0.975, len(own) - 1)
+            ax.fill_between(
+                steps, mean - error, mean + error, color=colour, alpha=0.15, lw=0
+            )
+            ax.plot(steps, mean, mark, ls="-", color=colour, ms=3, lw=1, label=method)
+        ax.set(title=game, xlabel="steps", ylabel="return")
+    handles = axes[0, 0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside upper center", ncols=len(looks), fontsize=9)
+    figure.savefig(path, dpi=100)
+
+
 def read(path: Path) -> list[dict[str, Any]]:
     """Return the records of a file, none if there is no file."""
     return list(map(json.loads, path.read_text().splitlines())) if path.exists() else []
@@ -608,10 +649,14 @@ def main() -> None:
     )
     parser.add_argument("--seeds", type=_numbers, default=_numbers("1-10"))
     parser.add_argument("--table", action="store_true")
+    parser.add_argument("--figure", type=Path)
     arguments = parser.parse_args()
     records = read(arguments.out)
     if arguments.table:
         print(table(records, arguments.methods))
+        return
+    if arguments.figure:
+        draw(records, arguments.figure)
         return
     torch.set_num_threads(1)
     environment()  # the commit of the code that is running, not of later edits
