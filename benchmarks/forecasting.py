@@ -145,6 +145,7 @@ class Found(NamedTuple):
 def ours(**options: Any) -> Callable[..., Found]:
     """Return the forecaster, with columns if ``uses_columns``."""
     uses_columns = options.pop("uses_columns", False)
+    recent = options.pop("recent", None)
 
     def run(series: Series, start: int, origins: np.ndarray, seed: int) -> Found:
         X = series.columns if uses_columns else None
@@ -159,7 +160,11 @@ def ours(**options: Any) -> Callable[..., Found]:
         stop = int(origins[-1]) + series.horizon
         past = series.y[:stop]
         backtest = model.backtest(
-            past, None if X is None else X[:stop], start=start, step=step
+            past,
+            None if X is None else X[:stop],
+            start=start,
+            step=step,
+            recent=recent,
         )
         assert (backtest.origins == origins).all()
         quantiles = [d.quantiles(LEVELS.tolist()).T.numpy() for d in backtest.forecasts]
@@ -313,6 +318,7 @@ def deepar(series: Series, start: int, origins: np.ndarray, seed: int) -> Found:
 METHODS: dict[str, Callable[..., Found]] = {
     "HistogramForecaster": ours(),
     "HistogramForecaster with columns": ours(uses_columns=True),
+    "HistogramForecaster, recent=500": ours(recent=500),
     "seasonal naive": seasonal_naive,
     "linear quantile regression": linear_quantiles,
     "N-HiTS (NeuralForecast)": neural("NHITS", windows_batch_size=128),
