@@ -1,4 +1,4 @@
-"""Critics with the squared error, C51, two-hot and HL-Gauss, in DQN and TD3.
+r"""Critics with the squared error, C51, two-hot and HL-Gauss, in DQN and TD3.
 
 DQN plays CartPole, Acrobot, LunarLander and the games of MinAtar; TD3 plays Pendulum.
 Everything but the critic's head and loss is the same for all methods, at one learning
@@ -10,9 +10,12 @@ takes two to three times as long as one of a single seed.
 
 Each run (game, method, seed) is a line of the results file: the mean return of the
 episodes that ended in each twentieth of the steps, exploration included. Runs that are
-in the file are skipped, so the script can be stopped and started again.
+in the file are skipped, so the script can be stopped and started again. Variants, which
+are there to find out why bins that grow begin late, are compared over 5,000 steps.
 
     python benchmarks/critics.py --out results/critics.jsonl --games CartPole
+    python benchmarks/critics.py --out results/critics.jsonl --steps 5000 \
+        --games CartPole --methods "HL-Gauss, from 0"
     python benchmarks/critics.py --out results/critics.jsonl --table
     python benchmarks/critics.py --out results/critics.jsonl --figure critics.png
 
@@ -564,27 +567,56 @@ PARTS = {
 }
 
 
-def table(records: list[dict[str, Any]], methods: Sequence[str] | None = None) -> str:
-    """Return means over seeds with their standard errors."""
+def table(records: list[dict[str, Any]]) -> str:
+    """Return means over the seeds of whole runs with their standard errors."""
     lines = [f"| game | method | seeds | {' | '.join(PARTS)} |"]
     lines.append("|---|---|---:|---:|---:|---:|")
     for game in GAMES:
-        for method in methods or METHODS:
-            of = (game, method)
-            curves = [curve(r) for r in records if (r["game"], r["method"]) == of]
+        for method in METHODS:
+            of = (game, method, GAMES[game].steps)
+            curves = [curve(r) for r in records if _key(r) == of]
             if not curves:
                 continue
-            cells = []
-            for part in PARTS.values():
-                means = np.array([c[part].mean() for c in curves])
-                digits = 1 if abs(means.mean()) < 30 else 0
-                cell = f"{means.mean():.{digits}f}"
-                if len(means) > 1:
-                    error = means.std(ddof=1) / len(means) ** 0.5
-                    cell += f" ± {error:.{digits}f}"
-                cells.append(cell)
+            cells = [
+                _mean_se([c[part].mean() for c in curves]) for part in PARTS.values()
+            ]
             lines.append(f"| {game} | {method} | {len(curves)} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+START = (3_000, 5_000)  # steps, of CartPole, where methods begin to learn
+
+
+def starts(records: list[dict[str, Any]]) -> str:
+    """Return the mean return of all methods and variants while they begin to learn.
+
+    The first steps of a long run are those of a short one.
+    """
+    lines = ["| method | seeds | return at steps 3,000 to 5,000 |", "|---|---:|---:|"]
+    for method in (*METHODS, *VARIANTS):
+        means = {}  # of each seed, once
+        for r in records:
+            if (r["game"], r["method"]) == ("CartPole", method):
+                first, last = (step * N_POINTS // r["steps"] for step in START)
+                means[r["seed"]] = curve(r)[first:last].mean()
+        if means:
+            lines.append(
+                f"| {method} | {len(means)} | {_mean_se(list(means.values()))} |"
+            )
+    return "\n".join(lines)
+
+
+def _key(record: dict[str, Any]) -> tuple[str, str, int]:
+    return record["game"], record["method"], record["steps"]
+
+
+def _mean_se(values: Sequence[float]) -> str:
+    means = np.array(values)
+    digits = 1 if abs(means.mean()) < 30 else 0
+    cell = f"{means.mean():.{digits}f}"
+    if len(means) > 1:
+        cell += f" ± {means.std(ddof=1) / len(means) ** 0.5:.{digits}f}"
+    return cell
 
 
 def draw(records: list[dict[str, Any]], path: Path) -> None:
@@ -609,8 +641,8 @@ def draw(records: list[dict[str, Any]], path: Path) -> None:
         ax.axis("off")
     for ax, game in zip(axes.flat, games, strict=False):
         for method, (colour, mark) in looks.items():
-            of = (game, method)
-            own = [r for r in records if (r["game"], r["method"]) == of]
+            of = (game, method, GAMES[game].steps)
+            own = [r for r in records if _key(r) == of]
             if len(own) < 2:
                 continue
             curves = np.stack([curve(r) for r in own])  # (seeds, points)
@@ -648,25 +680,30 @@ def main() -> None:
         "--methods", nargs="+", default=list(METHODS), choices=everything
     )
     parser.add_argument("--seeds", type=_numbers, default=_numbers("1-10"))
+    parser.add_argument("--steps", type=int, help="those of the game by default")
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--figure", type=Path)
     arguments = parser.parse_args()
     records = read(arguments.out)
     if arguments.table:
-        print(table(records, arguments.methods))
+        print(table(records))
+        print()
+        print(starts(records))
         return
     if arguments.figure:
         draw(records, arguments.figure)
         return
     torch.set_num_threads(1)
     environment()  # the commit of the code that is running, not of later edits
-    done = {(r["game"], r["method"], r["seed"]) for r in records}
+    done = {(*_key(r), r["seed"]) for r in records}
     for name in arguments.games:
+        steps = arguments.steps or GAMES[name].steps
         for method in arguments.methods:
-            seeds = [s for s in arguments.seeds if (name, method, s) not in done]
+            of = (name, method, steps)
+            seeds = [s for s in arguments.seeds if (*of, s) not in done]
             if not seeds:
                 continue
-            new = run(GAMES[name], method, seeds)
+            new = run(GAMES[name], method, seeds, steps)
             arguments.out.parent.mkdir(parents=True, exist_ok=True)
             with arguments.out.open("a") as file:
                 file.writelines(json.dumps(record) + "\n" for record in new)
