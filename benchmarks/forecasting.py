@@ -401,6 +401,18 @@ def table(records: list[dict[str, Any]]) -> str:
     return "\n\n".join(parts)
 
 
+def changes() -> str:
+    """Return how much each series changes over a horizon, before the test and in it."""
+    lines = ["| series | before the test | in it |", "|---|---:|---:|"]
+    for name, load in SERIES.items():
+        series = load()
+        start, _ = series.part("test")
+        ahead = np.abs(series.y[series.horizon :] - series.y[: -series.horizon])
+        before, within = np.split(ahead, [start - series.horizon])
+        lines.append(f"| {name} | {before.mean():.2f} | {within.mean():.2f} |")
+    return "\n".join(lines)
+
+
 def read(path: Path) -> list[dict[str, Any]]:
     """Return the records of a file, none if it is missing."""
     if not path.exists():
@@ -417,10 +429,16 @@ def main() -> None:
     parser.add_argument("--methods", nargs="*", default=list(METHODS))
     parser.add_argument("--seeds", nargs="*", type=int, default=list(range(N_SEEDS)))
     parser.add_argument("--table", action="store_true", help="only print the table")
+    parser.add_argument(
+        "--changes", action="store_true", help="only print by how much series change"
+    )
     arguments = parser.parse_args()
     done = read(arguments.out)
     if arguments.table:
         print(table(done))
+        return
+    if arguments.changes:
+        print(changes())
         return
     torch.set_num_threads(1)
     environment()  # the commit of the code that is running, not of later edits
