@@ -102,6 +102,12 @@ def _blend(model: Model) -> str:
     return " | ".join(by_target)
 
 
+def _atoms(model: Model) -> str:
+    """Return how many values the target takes, if it takes few."""
+    atoms = model.blends[0].atoms if model.blends else None
+    return "" if atoms is None else f", at the {len(atoms)} values of the target"
+
+
 def _facts(regressor: HistogramRegressor) -> dict[str, str]:
     """Return the first table of ``histreg inspect``, by row."""
     from histreg.cli.reading import target_name
@@ -120,6 +126,7 @@ def _facts(regressor: HistogramRegressor) -> dict[str, str]:
         "loss": regressor.loss,
         "epochs": str(regressor.n_iter_),
         "bins": str(regressor.bins_)
+        + _atoms(fitted)
         + (f", grown {regressor.n_growths_} times" if regressor.n_growths_ else ""),
         "clipped": f"{regressor.n_clipped_:,} of {regressor.n_seen_:,} targets",
         "smoothing": f"{regressor.sigma_in_bins:g} bins in training, "
