@@ -19,7 +19,7 @@ import histreg
 
 ROOT = Path(__file__).parents[1]
 METADATA = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-# A placeholder until the repository has an address; the notebooks' badges have it too.
+# A placeholder until the repository has an address, which is in the notebooks too.
 REPOSITORY = METADATA.get("urls", {}).get("Source", "https://github.com/OWNER/histreg")
 
 project = "histreg"
@@ -132,8 +132,30 @@ def with_lazy_pictures(_: Sphinx, doctree: nodes.document) -> None:
         picture["loading"] = "lazy"
 
 
+def without_unused_files(
+    _: Sphinx,
+    name: str,
+    template: str,  # noqa: ARG001
+    context: dict[str, Any],
+    doctree: nodes.document | None,  # noqa: ARG001
+) -> None:
+    """Load what is for notebooks and the gallery on their pages only."""
+    unused = [
+        mark
+        for mark, folder in (("mystnb", "notebooks/"), ("sg", "gallery/"))
+        if not name.startswith(folder)
+    ]
+    for kind in ("css_files", "script_files"):
+        context[kind] = [
+            file
+            for file in context[kind]
+            if not Path(str(file.filename)).name.startswith(tuple(unused))
+        ]
+
+
 def setup(app: Sphinx) -> None:
     """Register what this file adds."""
     app.connect("source-read", with_links_of_the_site)
     app.connect("doctree-read", with_lazy_pictures)
+    app.connect("html-page-context", without_unused_files, priority=900)  # the last
     app.add_html_math_renderer("mathml", (visit_formula, None), (visit_displayed, None))
