@@ -47,7 +47,7 @@ docs: $(INSTALLED)
 # Updates the tables of the pages from the committed records; a test fails if they are
 # out of date.
 refresh: $(INSTALLED)
-	$(BIN)/python docs/refresh.py docs/*.md
+	$(BIN)/python docs/refresh.py README.md docs/*.md
 
 # Draws the pictures of the README and the pages, those of the study from the records.
 pictures: $(INSTALLED)
