@@ -35,7 +35,7 @@ ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
 RECORDS = ROOT / "results" / "study"
 BLUE, ORANGE = "#0068a8", "#c75a00"
-DPI = 110  # enough for a column of the pages, light enough for many pictures on one
+DPI = 100  # a column of the pages is 740 pixels wide, and some have ten pictures
 N_COLOURS = 64  # of a palette; drawings have few
 
 OF_STUDY = {
