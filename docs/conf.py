@@ -54,6 +54,7 @@ napoleon_use_rtype = False
 html_theme = "furo"  # search, dark mode, 100 kB a page
 html_title = f"histreg {release}"
 html_static_path = ["_static"]
+html_favicon = "_static/icon.svg"
 html_css_files = ["site.css"]
 html_js_files = ["versions.js"]
 templates_path = ["_templates"]
