@@ -4,7 +4,7 @@ from histreg.report.site import narration
 from histreg.study.catalogue import FORECAST_HL, RECOMMENDED, experiment
 from histreg.study.catalogue.synthetic import FAR, NEAR
 from histreg.study.claims import Evidence
-from histreg.study.methods import L2, HLGauss, HLOneBin
+from histreg.study.methods import L2, HLGauss, HLOneBin, L2SoftmaxMean
 from tests.study.made_up import forecast_records, record_of, tabular_records
 
 
@@ -52,21 +52,35 @@ def test_sines_have_the_areas_of_the_runs_of_the_paper_s_size():
     assert told(narration.optimisation, records[1:]) == ""  # one is missing
 
 
-def test_layers_of_the_other_loss_and_random_ones():
+FROZEN = {"has_frozen_body": True}
+
+
+def test_layers_of_the_other_loss_are_told_from_its_head():
     own = tabular_records("pole", L2(), [1.0, 1.0])
-    frozen = {"has_frozen_body": True}
-    changes = {"donor": HLGauss(), **frozen}
+    changes = {"donor": HLGauss(), **FROZEN}
     borrowed = tabular_records("pole", L2(), [3.0, 3.0], changes=changes)
     text = told(narration.representation, own, borrowed)
-    assert "3.00 of that on its own on Pole: what helps is not in the layers" in text
-    random = (
-        tabular_records("pole", L2(), [4.0, 4.0], changes=frozen),
-        tabular_records("pole", HLGauss(), [2.0, 2.0], changes=frozen),
+    assert text.endswith("3.00 of what it is on its own on Pole.")
+    with_head = tabular_records("pole", L2SoftmaxMean(), [1.5, 1.5], changes=changes)
+    text = told(narration.representation, own, borrowed, with_head)
+    assert text.endswith("; with a softmax, of which it trains the mean, it is 1.50.")
+
+
+def test_on_random_layers_the_head_may_be_what_helps():
+    l2, hl = (
+        tabular_records("pole", method, errors, changes=FROZEN)
+        for method, errors in ((L2(), [4.0, 4.0]), (HLGauss(), [2.0, 2.0]))
     )
-    text = told(narration.representation, *random)
-    assert "0.50 of that of l2 on Pole: the advantage does not need" in text
-    text = told(narration.representation, random[0])
-    assert text == ""
+    text = told(narration.representation, l2, hl)
+    assert text.endswith("0.50 of that of l2 on Pole.")
+    assert told(narration.representation, l2) == ""
+    better, worse = (
+        tabular_records("pole", L2SoftmaxMean(), errors, changes=FROZEN)
+        for errors in ([1.0, 1.0], [3.0, 3.0])
+    )
+    text = told(narration.representation, l2, hl, better)
+    assert text.endswith("l2 has 0.25: there the head helps, not the loss.")
+    assert told(narration.representation, l2, hl, worse).endswith("l2 has 0.75.")
 
 
 def test_when_it_helps_as_it_comes_and_when_forecasters_are_linear():
@@ -93,4 +107,4 @@ def test_simpler_changes_are_beside_hl_gauss():
     ]
     table = narration.simpler(Evidence(records))
     assert table.header == ("method", "Pole")  # Bike has nothing to compare with
-    assert [row[1] for row in table.rows] == ["0.50", "", "1.50", "", ""]
+    assert [row[1] for row in table.rows] == ["0.50", "", "1.50", "", "", ""]

@@ -24,7 +24,7 @@ from histreg.study.claims.synthetic import (
     Sines,
 )
 from histreg.study.datasets import source
-from histreg.study.methods import L2, HLGauss, HLOneBin
+from histreg.study.methods import L2, HLGauss, HLOneBin, L2SoftmaxMean
 
 LINEAR = "Linear"
 FROZEN = {"has_frozen_body": True}
@@ -131,42 +131,51 @@ def _fit_beside_test(evidence: Evidence) -> list[str]:
 
 
 def representation(evidence: Evidence) -> list[str]:
-    """Return what each loss makes of layers that it has not learnt."""
+    """Return what each loss makes of layers that it has not learnt.
+
+    The paper compares a linear output with a softmax of 100, so that the squared error
+    of the mean of the same softmax stands beside both.
+    """
     sentences = []
-    borrowed = _ratios(
-        evidence.tabular,
-        lambda name: (
-            evidence.values(name, L2(), donor=HLGauss(), **FROZEN),
-            evidence.values(name, L2()),
-        ),
+    learnt = {"donor": HLGauss(), **FROZEN}
+    l2, same_head = (
+        _ratios(
+            evidence.tabular,
+            lambda name, method=method: (  # type: ignore[misc]
+                evidence.values(name, method, **learnt),
+                evidence.values(name, L2()),
+            ),
+        )
+        for method in (L2(), L2SoftmaxMean())
     )
-    if borrowed:
-        sentences.append(
+    if l2:
+        text = (
             "On the layers that HL-Gauss has learnt, frozen, the test MAE of l2 is "
-            f"{_on(borrowed, 'of that on its own')}"
-            + (
-                ": what helps is not in the layers alone."
-                if min(borrowed.values()) > 1
-                else "."
-            )
+            f"{_on(l2, 'of what it is on its own')}"
         )
-    random = _ratios(
-        evidence.tabular,
-        lambda name: (
-            evidence.values(name, HLGauss(), **FROZEN),
-            evidence.values(name, L2(), **FROZEN),
-        ),
+        if same_head.keys() == l2.keys():
+            text += (
+                "; with a softmax, of which it trains the mean, it is "
+                f"{_values(same_head)}"
+            )
+        sentences.append(f"{text}.")
+    hl, same_head = (
+        _ratios(
+            evidence.tabular,
+            lambda name, method=method: (  # type: ignore[misc]
+                evidence.values(name, method, **FROZEN),
+                evidence.values(name, L2(), **FROZEN),
+            ),
+        )
+        for method in (HLGauss(), L2SoftmaxMean())
     )
-    if random:
-        sentences.append(
-            "On random layers, frozen, that of HL-Gauss is "
-            f"{_on(random)}"
-            + (
-                ": the advantage does not need layers that were learnt."
-                if max(random.values()) < 1
-                else "."
-            )
-        )
+    if hl:
+        text = f"On random layers, frozen, that of HL-Gauss is {_on(hl)}"
+        if same_head.keys() == hl.keys():
+            text += f", and with a softmax l2 has {_values(same_head)}"
+            if all(same_head[name] < hl[name] for name in hl):
+                text += ": there the head helps, not the loss"
+        sentences.append(f"{text}.")
     return sentences
 
 
@@ -176,6 +185,9 @@ def simpler(evidence: Evidence) -> PrintedTable | None:
         "HL-Gauss": lambda name: evidence.values(name, HLGauss()),
         "mixture of Gaussians (MDN)": lambda name: evidence.chosen(name, "MDN"),
         "no smoothing (HL-OneBin)": lambda name: evidence.values(name, HLOneBin()),
+        "softmax, squared error of its mean": lambda name: evidence.values(
+            name, L2SoftmaxMean()
+        ),
         "l2, noise on targets": lambda name: evidence.chosen(name, "l2+Noise"),
         "l2, clipped gradients": lambda name: evidence.chosen(name, "l2+Clipping"),
     }

@@ -223,7 +223,7 @@ WHY = (
     (
         "Is it a better representation?",
         "If so, what HL-Gauss has learnt would help the squared error too.",
-        ("K19", "K20", "K21", "K22", "K23", "K24"),
+        ("K19", "K20", "K21", "K21b", "K22", "K23", "K24"),
     ),
     (
         "Is it something simpler?",
