@@ -13,6 +13,7 @@ from typing import Any
 
 import latex2mathml.converter
 from docutils import nodes
+from PIL import Image
 from sphinx.application import Sphinx
 
 import histreg
@@ -88,6 +89,7 @@ sphinx_gallery_conf = {
 }
 warnings.filterwarnings("ignore", message=".*Agg.*cannot be shown")
 
+WIDE = 1100  # pixels of a picture, beyond which its letters are small in a column
 BESIDE = re.compile(r"\]\(\.\./([\w./-]+)(#[\w-]+)?\)")
 INCLUDED = re.compile(r"```\{include\} \.\./(\S+)\n```")
 
@@ -128,9 +130,16 @@ def visit_displayed(self: Any, node: nodes.math_block) -> None:
 
 
 def with_lazy_pictures(_: Sphinx, doctree: nodes.document) -> None:
-    """Load a picture when a reader comes to it; some pages have many."""
+    """Load a picture when a reader comes to it, and let it be scrolled if it is wide.
+
+    Some pages have many pictures, and letters must be legible on a telephone.
+    """
     for picture in doctree.findall(nodes.image):
         picture["loading"] = "lazy"
+        path = ROOT / "docs" / picture["uri"]
+        if path.suffix == ".png" and path.is_file() and path.parent.name == "images":
+            with Image.open(path) as image:
+                picture["classes"].append("wide" if image.width > WIDE else "drawing")
 
 
 def without_unused_files(
