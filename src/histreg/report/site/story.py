@@ -210,7 +210,8 @@ class Section:
 
 WHEN = (
     "When does it help?",
-    "On other data and models, with wrong targets, and with settings as they come.",
+    "Does it on other data and models, with wrong targets, and with settings as they "
+    "come?",
     ("K10", "K31", "K32", "K33", "K34", "K36", "K37", "K29", "K41"),
 )
 WHY = (
