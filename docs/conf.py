@@ -89,7 +89,8 @@ sphinx_gallery_conf = {
 }
 warnings.filterwarnings("ignore", message=".*Agg.*cannot be shown")
 
-WIDE = 1100  # pixels of a picture, beyond which its letters are small in a column
+SIZES = {"small": 800, "broad": 1100, "wide": 10_000}
+"""Pictures by their width in pixels; site.css has how narrow each may become."""
 BESIDE = re.compile(r"\]\(\.\./([\w./-]+)(#[\w-]+)?\)")
 INCLUDED = re.compile(r"```\{include\} \.\./(\S+)\n```")
 
@@ -139,7 +140,8 @@ def with_lazy_pictures(_: Sphinx, doctree: nodes.document) -> None:
         path = ROOT / "docs" / picture["uri"]
         if path.suffix == ".png" and path.is_file() and path.parent.name == "images":
             with Image.open(path) as image:
-                picture["classes"].append("wide" if image.width > WIDE else "drawing")
+                size = next(name for name, px in SIZES.items() if image.width <= px)
+                picture["classes"] += ["drawing", size]
 
 
 def without_unused_files(
