@@ -52,6 +52,7 @@ autodoc_typehints = "none"  # docstrings have types with shapes
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 
+smartquotes = False  # of two dashes of an option they would make one
 html_theme = "furo"  # search, dark mode, 100 kB a page
 html_title = f"histreg {release}"
 html_static_path = ["_static"]
