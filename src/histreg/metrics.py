@@ -213,7 +213,7 @@ class Scorer:
         sample_weight: ArrayLike | None = None,
     ) -> float:
         """Return the (weighted) mean of the metric on this data, times ``sign``."""
-        if _has_distribution(estimator):
+        if hasattr(innermost(estimator), "predict_dist"):
             distribution = predicted_distribution(estimator, X)
             values = as_float64(self.metric(distribution, as_tensor(y)))
         elif self.of_point is not None:
@@ -264,13 +264,11 @@ def predicted_distribution(estimator: Any, X: Any) -> Histogram:
     return estimator.predict_dist(X)
 
 
-def _has_distribution(estimator: Any) -> bool:
-    """Whether an estimator, or the one within it, has ``predict_dist``."""
+def innermost(estimator: Any) -> Any:
+    """Return the regressor within pipelines, searches and transformed targets."""
     for name in ("best_estimator_", "regressor_"):
         estimator = getattr(estimator, name, estimator)
-    if hasattr(estimator, "steps"):
-        return _has_distribution(estimator[-1])
-    return hasattr(estimator, "predict_dist")
+    return innermost(estimator[-1]) if hasattr(estimator, "steps") else estimator
 
 
 def _transformed_back(inner: Histogram, transformer: Any) -> Histogram:

@@ -84,7 +84,9 @@ def test_the_verdict_comes_back_from_json(capsys):
         noted = json.loads(json.dumps(asdict(verdict)))
         assert verdict_from_notes({"verdict": noted}) == verdict
     print_scores({"mine": SCORES}, 3, "y", verdict=verdict)
-    assert capsys.readouterr().out.startswith("Better than a constant (skill 50 %")
+    shown = capsys.readouterr().out
+    assert shown.startswith("Better than a constant (skill 50 %")
+    assert "R² of mine: 0.700, 95 % interval 0.600 to 0.800." in shown
     for other in (
         "good",
         {},

@@ -6,12 +6,14 @@ import torch
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from histreg import HistogramRegressor, metrics
+from histreg import Bins, Histogram, HistogramRegressor, metrics
 from histreg.tabular.scores import (
     RowScores,
     censored_scores_of,
     check_orderable,
     normal_crps,
+    row_scores_of_distribution,
+    row_scores_of_normal,
     row_scores_of_point,
     sample_crps,
     scores_of,
@@ -52,6 +54,23 @@ def test_a_point_is_scored_with_its_residuals_as_distribution():
     moved = row_scores_of_point(np.zeros(3), np.ones(3), np.ones(9)).means()
     assert (moved.mae, moved.mae_of_median, moved.crps) == (1, 0, 0)
     assert (moved.coverage, moved.width) == (1, 0)
+
+
+def test_normal_distributions_are_scored_as_their_bins_would_be():
+    rng = np.random.default_rng(0)
+    mean, stddev = rng.normal(size=50), rng.uniform(0.5, 2, size=50)
+    y = mean + stddev * rng.normal(size=50)
+    borders = np.linspace(-20, 20, 4001)
+    cdf = norm.cdf(borders, mean[:, None], stddev[:, None])
+    fine = Histogram(Bins(borders), probs=torch.tensor(np.diff(cdf, axis=1)))
+    binned = row_scores_of_distribution(fine, y)
+    exact = row_scores_of_normal(mean, stddev, y)
+    for name in ("error", "error_of_median", "crps", "covered", "width"):
+        np.testing.assert_allclose(
+            getattr(exact, name), getattr(binned, name), rtol=1e-4, atol=1e-4
+        )
+    certain = row_scores_of_normal(mean, np.zeros(50), y)
+    np.testing.assert_allclose(certain.crps, np.abs(mean - y))
 
 
 def test_scores_of_parts_are_joined():

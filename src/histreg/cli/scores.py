@@ -19,7 +19,7 @@ AnyScores = Scores | CensoredScores
 ABOUT_SCORES = (
     "skill: how much lower the CRPS is than that of a constant, the training targets. "
     "CRPS: the error of the whole distribution; of a number alone, its MAE. "
-    "covers, width: of 90 % intervals."
+    "MAE, RMSE, R²: of the mean. covers, width: of 90 % intervals."
 )
 ABOUT_CENSORED_SCORES = (
     "Concordance: how often two rows are predicted in the right order, 0.5 by chance. "
@@ -128,6 +128,13 @@ def print_scores(
     cells = [(name, _cells(row)) for name, row in scores.items()]
     print_table(title, headers, cells, LEAST_NEEDED, console)
     console.print(about, style="dim", highlight=False)
+    if verdict is not None:
+        r2 = verdict.r2
+        console.print(
+            f"R² of {escape(next(iter(scores)))}: {r2.value:.3f}, 95 % interval "
+            f"{r2.low:.3f} to {r2.high:.3f}.",
+            highlight=False,
+        )
     own = next(iter(scores.values()))
     if isinstance(own, Scores) and is_off(own.coverage, n_rows):
         console.print(

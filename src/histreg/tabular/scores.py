@@ -94,16 +94,44 @@ class RowScores:
 
 def row_scores_of(predictions: Predictions, y: Floats) -> RowScores:
     """Return the scores of predictions for rows with these y, of one target."""
-    distribution = _distribution_of(predictions)
-    lower, upper = predictions.interval(COVERAGE)
+    ends = predictions.interval(COVERAGE)
+    return _row_scores(_distribution_of(predictions), ends, y)
+
+
+def row_scores_of_distribution(distribution: Histogram, y: Floats) -> RowScores:
+    """Return the scores of distributions (n,) and of their central intervals."""
+    lower, upper = distribution.interval(COVERAGE)
+    return _row_scores(distribution, (lower.numpy(), upper.numpy()), y)
+
+
+def _row_scores(
+    distribution: Histogram, ends: tuple[Floats, Floats], y: Floats
+) -> RowScores:
+    lower, upper = ends
     return RowScores(
         y,
-        predictions.mean - y,
-        predictions.median - y,
+        distribution.mean.numpy() - y,
+        distribution.median.numpy() - y,
         metrics.crps(distribution, y).numpy(),
         metrics.covered(lower, upper, y).numpy(),
         metrics.width(lower, upper).numpy(),
     )
+
+
+def row_scores_of_normal(mean: Floats, stddev: Floats, y: Floats) -> RowScores:
+    """Return the scores of normal distributions, (n,) each."""
+    error = mean - y
+    # A standard deviation of 0 is a number alone.
+    positive = torch.from_numpy(stddev).clamp(min=1e-150)
+    crps = normal_crps(torch.from_numpy(error), positive).numpy()
+    half = (
+        positive.numpy()
+        * torch.special.ndtri(
+            torch.tensor((1 + COVERAGE) / 2, dtype=torch.float64)
+        ).item()
+    )
+    inside = (np.abs(error) <= half).astype(np.float64)
+    return RowScores(y, error, error, crps, inside, 2 * half)
 
 
 def scores_of(predictions: Predictions, y: Floats) -> Scores:
