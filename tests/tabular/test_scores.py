@@ -12,6 +12,7 @@ from histreg.tabular.scores import (
     censored_scores_of,
     check_orderable,
     normal_crps,
+    row_scores_of_calibrated,
     row_scores_of_distribution,
     row_scores_of_normal,
     row_scores_of_point,
@@ -94,6 +95,14 @@ def test_the_scores_of_a_model_are_those_of_its_predictions():
     assert scores.coverage == ((lower <= y) & (y <= upper)).mean()
     assert scores.width == pytest.approx((upper - lower).mean())
     assert scores.crps < scores.mae
+    model.calibrate(X, y)
+    calibrated = row_scores_of_calibrated(model.predict_all(X), y)
+    whole = model.predict_calibrated(X)
+    expected = metrics.crps(whole.histogram(), y).numpy()
+    np.testing.assert_array_equal(calibrated.crps, expected)
+    medians = whole.quantiles([0.5])[0].numpy()
+    np.testing.assert_array_equal(calibrated.error_of_median, medians - y)
+    np.testing.assert_array_equal(calibrated.error, model.predict(X) - y)
     with pytest.raises(ValueError, match="one target can be scored, got 2"):
         both = np.stack([y, y], axis=1)
         scores_of(model.fit(X, both).predict_all(X), both[:, 0])
