@@ -26,8 +26,8 @@ ABOUT_CENSORED_SCORES = (
     "CRPS: the error of the whole distribution, adjusted for censored rows."
 )
 ABOUT_INTERVAL_SCORES = (
-    "log score: minus the log probability of the interval in which each target lies, in "
-    "nats. gain: how much lower it is than with the average prediction for all rows."
+    "log score: minus the log probability of the interval in which each target lies, "
+    "in nats. gain: how much lower it is than with the average prediction for all rows."
 )
 
 

@@ -1032,8 +1032,9 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
 
     @property
     def _doc_link_template(self) -> str:
-        """The address of the documentation, for scikit-learn's HTML representation."""
-        return _documentation_address()
+        """The address of this class's page, for scikit-learn's HTML representation."""
+        address = _documentation_address()
+        return f"{address}/api/histogramregressor.html" if address else ""
 
     _doc_link_module = "histreg"
 

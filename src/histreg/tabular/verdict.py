@@ -79,9 +79,9 @@ class Verdict:
             return []
         low, high = _percents(self.calibration.low, self.calibration.high)
         return [
-            "This is its calibrated distribution (`--calibrated`, predict_calibrated), "
-            f"{_percents(self.calibration.value)[0]} % better than the one before "
-            f"calibration ({low} to {high} %)."
+            "Its calibrated distribution was judged (`predict --calibrated`, "
+            f"predict_calibrated), which is {_percents(self.calibration.value)[0]} % "
+            f"better than the one before calibration ({low} to {high} %)."
         ]
 
     def _against_best(self) -> list[str]:
