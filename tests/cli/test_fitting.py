@@ -85,14 +85,20 @@ def test_a_model_is_saved_with_notes_on_its_origin(options):
     assert len(Path("rows.csv").read_text().splitlines()) == 1 + len(parts.test)
 
 
-def test_intervals_are_calibrated_by_the_groups_of_a_column(options):
-    chosen = options(calibration=0.3, calibrate_by="kind")
+def test_intervals_are_calibrated_by_the_groups_of_a_column(options, capsys):
+    chosen = options(calibration=0.3, calibrate_by="kind", quiet=False)
     data = fitting.read(chosen)
     parts = fitting.split(data, chosen)
     model = fitting.fit(data, parts, chosen)
     groups = model.model_.calibration.groups
     assert groups.column == "kind" and groups.levels == ["flat", "house"]
     assert len(groups.codes) == len(parts.calibrate)
+    counts = groups.codes.bincount().tolist()
+    assert min(counts) < 9  # of 18 rows in all
+    shown = " ".join(capsys.readouterr().err.split())
+    assert "90 % intervals need 9 calibration rows in each group of kind" in shown
+    for name, n in zip(groups.levels, counts, strict=True):
+        assert (f"{name} ({n})" in shown) is (n < 9)
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,7 @@ TUNED_SETTINGS = {
     "n_waves",
 }
 SAME_FOR_ALL = "its average, for all rows"  # of the predicted distributions
+MAX_NAMED_GROUPS = 8  # of those with too few calibration rows
 MIN_CALIBRATION_ROWS = 9  # fewer cannot promise 90 %, see tabular/conformal.py
 
 
@@ -238,7 +239,32 @@ def fit(
         rows = parts.calibrate
         groups = options.calibrate_by
         model.calibrate(data.X.iloc[rows], data.y[rows], groups=groups)
+        if groups is not None and not options.quiet:
+            _print_small_groups(model, groups)
     return model
+
+
+def _print_small_groups(model: HistogramRegressor, column: str) -> None:
+    """Name the groups that have too few calibration rows for 90 % intervals."""
+    assert model.model_.calibration is not None
+    groups = model.model_.calibration.groups
+    assert groups is not None
+    counts = groups.codes.bincount(minlength=groups.n).tolist()
+    small = [
+        f"{level} ({n})"
+        for level, n in zip(groups.levels, counts, strict=True)
+        if n < MIN_CALIBRATION_ROWS
+    ]
+    if small:
+        more = ", ..." if len(small) > MAX_NAMED_GROUPS else ""
+        Console(stderr=True).print(
+            f"90 % intervals need {MIN_CALIBRATION_ROWS} calibration rows in each "
+            f"group of {column}, and are infinite with fewer: "
+            f"{', '.join(small[:MAX_NAMED_GROUPS])}{more}. Use a larger --calibration, "
+            "or a column of coarser groups.",
+            highlight=False,
+            markup=False,
+        )
 
 
 @dataclass(frozen=True)
