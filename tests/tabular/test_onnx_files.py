@@ -168,6 +168,48 @@ def test_calibrated_intervals_and_quantiles_agree(tmp_path):
         )
 
 
+@pytest.mark.parametrize("by_column", [True, False])
+def test_intervals_and_quantiles_of_groups_agree(tmp_path, by_column):
+    rng = np.random.default_rng(0)
+    kinds = np.array(["few", "many", "most"])[rng.integers(0, 3, size=240)]
+    X = pd.DataFrame({"kind": kinds, "x": rng.normal(size=240)})
+    noise = np.where(X["kind"] == "most", 3, 1) * rng.normal(size=240)
+    y = (X["x"] + noise).to_numpy()
+    model = HistogramRegressor(**SMALL, n_estimators=1, blend_with=())
+    model.fit(X[:80], y[:80])
+    rows = np.arange(80, 240)
+    rows = rows[(X["kind"][80:] != "few") | (rows < 84)]  # too few of one group
+    given = "kind" if by_column else X["kind"].iloc[rows]
+    model.calibrate(X.iloc[rows], y[rows], groups=given)
+    model.to_onnx(tmp_path / "m.onnx", LEVELS, coverage=0.9, calibrated=True)
+
+    X.loc[:4, "kind"] = "other"  # a group without calibration rows
+    codes = [
+        1 + model.model_.codes.levels[0].index(kind) if kind != "other" else 0
+        for kind in X["kind"]
+    ]
+    numbers, labels = X[["x"]].to_numpy(), np.array(codes)[:, None]
+    levels = model.model_.calibration.groups.levels
+    groups = [1 + levels.index(k) if k in levels else 0 for k in X["kind"]]
+    inputs = {"numbers": numbers, "codes": labels, "groups": np.array(groups)}
+    found, facts = run(tmp_path / "m.onnx", **inputs)
+    assert facts["groups"] == levels
+    everything = model.predict_all(X, groups=None if by_column else X["kind"])
+    lower, upper = everything.interval(0.9)
+    assert np.isinf(upper[X["kind"] == "other"]).all() and np.isfinite(upper).any()
+    allowed = 1e-5 * (model.bins_.high - model.bins_.low)
+    for end, expected in (("lower", lower), ("upper", upper)):
+        np.testing.assert_allclose(found[end][:, 0], expected, rtol=0, atol=allowed)
+    quantiles = everything.calibrated.quantiles(LEVELS).T
+    np.testing.assert_allclose(
+        found["quantiles"][:, 0], quantiles, rtol=0, atol=allowed
+    )
+    # Without intervals and calibrated quantiles, groups are not needed.
+    model.to_onnx(tmp_path / "plain.onnx", LEVELS)
+    found, facts = run(tmp_path / "plain.onnx", numbers=numbers, codes=labels)
+    assert facts["groups"] == []
+
+
 def test_what_a_file_cannot_promise_is_refused(tmp_path):
     X, y = table()
     model = HistogramRegressor(**SMALL, n_estimators=1, blend_with=()).fit(X, y)
@@ -176,9 +218,6 @@ def test_what_a_file_cannot_promise_is_refused(tmp_path):
         model.to_onnx(path, calibrated=True)
     model.calibrate(X[:5], y[:5])
     with pytest.raises(InputError, match="too few calibration rows"):
-        model.to_onnx(path, coverage=0.9)
-    model.calibrate(X, y, groups=np.arange(80) % 2)
-    with pytest.raises(InputError, match="cannot write a calibration by groups"):
         model.to_onnx(path, coverage=0.9)
     number = HistogramRegressor(**SMALL, n_estimators=1, loss="l2").fit(X, y)
     with pytest.raises(InputError, match="a loss that predicts a distribution"):

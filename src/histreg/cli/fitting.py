@@ -37,6 +37,7 @@ from histreg.cli.scores import (
     scores_as_json,
     scores_to_notes,
 )
+from histreg.distribution import Histogram
 from histreg.errors import InputError
 from histreg.tabular.baselines import BOOSTING, CONSTANT, L2, LINEAR, baseline
 from histreg.tabular.columns import kinds_of
@@ -46,7 +47,9 @@ from histreg.tabular.scores import (
     RowScores,
     censored_scores_of,
     check_orderable,
+    interval_scores_of,
     row_scores_of,
+    row_scores_of_calibrated,
     row_scores_of_point,
 )
 from histreg.tabular.splits import Parts, parts_of
@@ -57,6 +60,8 @@ TUNED_SETTINGS = {
     *("hidden_layer_sizes", "dropout", "learning_rate_init", "weight_decay"),
     "n_waves",
 }
+SAME_FOR_ALL = "its average, for all rows"  # of the predicted distributions
+MAX_NAMED_GROUPS = 8  # of those with too few calibration rows
 MIN_CALIBRATION_ROWS = 9  # fewer cannot promise 90 %, see tabular/conformal.py
 
 
@@ -234,7 +239,32 @@ def fit(
         rows = parts.calibrate
         groups = options.calibrate_by
         model.calibrate(data.X.iloc[rows], data.y[rows], groups=groups)
+        if groups is not None and not options.quiet:
+            _print_small_groups(model, groups)
     return model
+
+
+def _print_small_groups(model: HistogramRegressor, column: str) -> None:
+    """Name the groups that have too few calibration rows for 90 % intervals."""
+    assert model.model_.calibration is not None
+    groups = model.model_.calibration.groups
+    assert groups is not None
+    counts = groups.codes.bincount(minlength=groups.n).tolist()
+    small = [
+        f"{level} ({n})"
+        for level, n in zip(groups.levels, counts, strict=True)
+        if n < MIN_CALIBRATION_ROWS
+    ]
+    if small:
+        more = ", ..." if len(small) > MAX_NAMED_GROUPS else ""
+        Console(stderr=True).print(
+            f"90 % intervals need {MIN_CALIBRATION_ROWS} calibration rows in each "
+            f"group of {column}, and are infinite with fewer: "
+            f"{', '.join(small[:MAX_NAMED_GROUPS])}{more}. Use a larger --calibration, "
+            "or a column of coarser groups.",
+            highlight=False,
+            markup=False,
+        )
 
 
 @dataclass(frozen=True)
@@ -258,20 +288,24 @@ def score(
 ) -> Tested:
     """Return the test scores of the model, and of those it is compared with.
 
-    Those it is compared with are fitted here. Without test rows, or with targets that
-    are intervals, there are no scores.
+    Those it is compared with are fitted here. Without test rows there are no scores.
     """
-    if not len(parts.test) or data.upper is not None:
+    if not len(parts.test):
         return Tested({})
+    if data.upper is not None:
+        return Tested(_interval_scores(model, data, parts, options, settings))
     if data.is_censored is not None:
         flags = data.is_censored
         return Tested(_censored_scores(model, data, flags, parts, options, settings))
     loss, X, y = options.loss, data.X, data.y
+    calibrated = None
     if loss in ON_NUMBERS:
         own = _point_scores(model, data, parts)
     else:
         predictions = model.predict_all(X.iloc[parts.test])
         own = row_scores_of(predictions, y[parts.test])
+        if model.model_.calibration is not None:
+            calibrated = row_scores_of_calibrated(predictions, y[parts.test])
     rows = {CONSTANT: _constant_scores(data, parts)}
     if options.compare:
         learn = X.iloc[parts.learn]
@@ -283,9 +317,16 @@ def score(
         l2 = _train(title, "l2", data, None, parts, options, settings)
         rows[L2] = _point_scores(l2, data, parts)
     groups = None if data.groups is None else data.groups[parts.test]
-    verdict = verdict_on(own, rows, groups=groups, seed=options.seed)
-    constant = rows[CONSTANT]
-    rows = {_own_name(loss): own} | rows
+    verdict = verdict_on(
+        own, rows, calibrated=calibrated, groups=groups, seed=options.seed
+    )
+    constant, name = rows[CONSTANT], _own_name(loss)
+    # Residuals of simple models are those of the calibration rows, so that only the
+    # calibrated distribution is like theirs.
+    of_model = {name: own}
+    if calibrated is not None:
+        of_model[f"{name}, calibrated"] = calibrated
+    rows = of_model | rows
     scores = {name: each.means(constant) for name, each in rows.items()}
     return Tested({**scores}, verdict)
 
@@ -305,6 +346,7 @@ def save(
     model.notes_ = {
         "target": options.target,
         "censored": options.censored or options.upper,
+        "upper": options.upper,
         "source": options.table.name,
         "time": options.time,
         "spelling": asdict(table.spelling),
@@ -353,7 +395,8 @@ def print_result(
     console.print(f"Model in [bold]{folder}[/bold]", highlight=False)
     held_out = options.evaluate or options.save_holdout
     if held_out is None:
-        command = f"histreg predict {options.out} new{options.table.suffix}"
+        suffixes = "".join(options.table.suffixes[-2:])  # .csv.gz
+        command = f"histreg predict {options.out} new{suffixes}"
         advice = f"Next: {command} --interval 0.9 --out predictions.csv"
     else:
         advice = f"Next: histreg report {options.out} {held_out} --out report.html"
@@ -418,6 +461,38 @@ def _censored_scores(
         name = "the same, bounds taken for targets"
         scores[name] = censored_scores_of(naive.predict_all(X), *truth)
     return scores
+
+
+def _interval_scores(
+    model: HistogramRegressor,
+    data: TrainingTable,
+    parts: Parts,
+    options: FitOptions,
+    settings: dict[str, Any] | None,
+) -> dict[str, AnyScores]:
+    """Return scores for targets that are intervals."""
+    assert data.upper is not None
+    X, upper = data.X.iloc[parts.test], data.upper
+    distributions = {_own_name(options.loss): _distribution_of(model, X)}
+    learnt = _distribution_of(model, data.X.iloc[parts.learn])
+    average = learnt.probs.mean(dim=0).expand(len(X), -1)
+    distributions[SAME_FOR_ALL] = Histogram(learnt.bins, probs=average)
+    if options.compare:
+        bounds = np.stack([data.y, upper])
+        middle = np.nanmean(np.where(np.isfinite(bounds), bounds, np.nan), axis=0)
+        taken = replace(data, y=middle, upper=None)
+        title = "Fitting, middles taken for targets"
+        naive = _train(title, options.loss, taken, None, parts, options, settings)
+        name = "the same, middles taken for targets"
+        distributions[name] = _distribution_of(naive, X)
+    rows = parts.test
+    scores = interval_scores_of(distributions, data.y[rows], upper[rows], SAME_FOR_ALL)
+    return {**scores}
+
+
+def _distribution_of(model: HistogramRegressor, X: pd.DataFrame) -> Histogram:
+    (distribution,) = model.predict_all(X).distributions
+    return distribution
 
 
 def _point_scores(model: Any, data: TrainingTable, parts: Parts) -> RowScores:

@@ -40,8 +40,10 @@ def predict(
     model: ModelPath,
     table: TablePath,
     interval: Annotated[
-        float | None,
-        typer.Option(help="Add an interval with this coverage, such as 0.9."),
+        str | None,
+        typer.Option(
+            help="Add intervals with these coverages, such as 0.9, comma-separated."
+        ),
     ] = None,
     method: Annotated[
         str, typer.Option(help=f"Kind of interval: {' or '.join(INTERVALS)}.")
@@ -91,11 +93,14 @@ def predict(
     if not all(0 <= level <= 1 for level in levels):
         raise InputError(f"--quantiles must be levels from 0 to 1, got {quantiles}")
     thresholds = parse_numbers("--above", above)
-    if interval is not None:
-        check_fraction("--interval", interval)
+    coverages = parse_numbers("--interval", interval)
+    for coverage in coverages:
+        check_fraction("--interval", coverage)
     check_choice("--method", method, INTERVALS)
-    if adaptive and (interval is None or method != "central"):
-        raise InputError("--adaptive needs --interval, and the method central")
+    if adaptive and (len(coverages) != 1 or method != "central"):
+        raise InputError(
+            "--adaptive needs one coverage as --interval, and the method central"
+        )
     spelling = Spelling.from_options(delimiter, decimal, day_first)
 
     with requires_extra("cli"):
@@ -119,12 +124,10 @@ def predict(
         read.print_notes()
     ends: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
     if adaptive:
-        assert interval is not None
         y = numbers_in(X, name)
         X = X.drop(columns=name)
-        ends = AdaptiveInterval(regressor, interval).run(X, y)
+        ends = AdaptiveInterval(regressor, coverages[0]).run(X, y)
 
-    coverages = [] if interval is None else [interval]
     asked = Asked(coverages, method, levels, thresholds, calibrated)
     parts: list[dict[str, NDArray[np.float64]]] = []
     for part in regressor.predict_in_chunks(X):

@@ -1012,7 +1012,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             Return central intervals too, calibrated ones if the model is calibrated.
         calibrated : bool
             Return the quantiles of the calibrated distribution, see
-            `predict_calibrated`. A calibration by groups cannot be written.
+            `predict_calibrated`.
 
         Notes
         -----
@@ -1020,9 +1020,12 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         seconds since 1970 and durations in seconds, and, if there are
         columns of labels, ``codes`` (n, c) int64: the position of each label, from 1,
         in the lists that the model's metadata has under ``labels``, or 0 for an unknown
-        label. Outputs: ``mean`` (n, m) and, for losses that predict a distribution,
-        ``quantiles`` (n, m, q), and with a coverage ``lower`` and ``upper`` (n, m),
-        float64. Needs the extra ``onnx``.
+        label. If the model was calibrated by groups, and intervals or calibrated
+        quantiles are written, ``groups`` (n,) int64: the position of each row's group,
+        from 1, in the list that the metadata has under ``groups``, or 0 for another
+        group, whose intervals are infinite. Outputs: ``mean`` (n, m) and, for losses
+        that predict a distribution, ``quantiles`` (n, m, q), and with a coverage
+        ``lower`` and ``upper`` (n, m), float64. Needs the extra ``onnx``.
         """
         check_is_fitted(self)
         from histreg.tabular.onnx_files import export
@@ -1032,8 +1035,9 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
 
     @property
     def _doc_link_template(self) -> str:
-        """The address of the documentation, for scikit-learn's HTML representation."""
-        return _documentation_address()
+        """The address of this class's page, for scikit-learn's HTML representation."""
+        address = _documentation_address()
+        return f"{address}/api/histogramregressor.html" if address else ""
 
     _doc_link_module = "histreg"
 
