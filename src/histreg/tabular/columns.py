@@ -243,18 +243,35 @@ class NumberScaling(nn.Module):
         """
         missing = np.isnan(numbers)
         present = [
-            column[~gap] for column, gap in zip(numbers.T, missing.T, strict=True)
+            np.sort(column[~gap])
+            for column, gap in zip(numbers.T, missing.T, strict=True)
         ]
+        has_gaps = missing.any(axis=0)
+        if is_derived is not None:
+            has_gaps &= ~is_derived
+        return cls.of_ordered(present, has_gaps, n_knots)
+
+    @classmethod
+    def of_ordered(
+        cls,
+        columns: Sequence[NDArray[np.float64]],
+        has_gaps: NDArray[np.bool_],
+        n_knots: int = N_KNOTS,
+    ) -> NumberScaling:
+        """Return the scaling learnt from the sorted values of each column.
+
+        ``has_gaps`` (d,) says which columns also have missing values that are to be
+        flagged; those of a column without any value are not.
+        """
         kept = [
-            i for i, values in enumerate(present) if len(values) and np.ptp(values) > 0
+            i
+            for i, ordered in enumerate(columns)
+            if len(ordered) and ordered[-1] > ordered[0]
         ]
-        has_gaps = missing.any(axis=0) & ~missing.all(axis=0)
-        flagged = np.flatnonzero(
-            has_gaps if is_derived is None else has_gaps & ~is_derived
-        )
-        scaling = cls(numbers.shape[1], kept, flagged.tolist(), n_knots)
+        flagged = [i for i in np.flatnonzero(has_gaps).tolist() if len(columns[i])]
+        scaling = cls(len(columns), kept, flagged, n_knots)
         for row, i in enumerate(kept):
-            knots, scores = _normal_scores(np.sort(present[i]), n_knots)
+            knots, scores = _normal_scores(columns[i], n_knots)
             scaling.knots[row] = torch.from_numpy(knots)
             scaling.scores[row] = torch.from_numpy(scores)
         return scaling
