@@ -8,7 +8,7 @@ columns of the files in them.
 from __future__ import annotations
 
 import glob
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -119,6 +119,11 @@ class ParquetFiles:
         first = set(self._fragments[0].physical_schema.names)
         for path, fragment in zip(self.paths, self._fragments, strict=True):
             names = fragment.physical_schema.names
+            for name, count in Counter(names).most_common(1):
+                if count > 1:
+                    raise InputError(
+                        f"column names must be unique, {path} has {name!r} twice"
+                    )
             if set(names) != first:
                 name = sorted(first.symmetric_difference(names))[0]
                 lacking = self.paths[0] if name in names else path
@@ -434,6 +439,8 @@ def _found(path: Path) -> tuple[Path, list[Path]]:
             and not any(part[0] in "._" for part in file.relative_to(path).parts)
         ]
         root = path
+    elif path.is_file():
+        root, files = path.parent, [path]
     else:
         parts = takewhile(lambda part: not glob.has_magic(part), path.parts[:-1])
         root = Path(*parts)
