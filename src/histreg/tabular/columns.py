@@ -171,7 +171,7 @@ def read_array(X: NDArray[Any], kinds: Sequence[str]) -> Table:
     for j, kind in enumerate(kinds):
         place = kinds[:j].count(kind)
         if kind == "label":
-            labels[:, place] = [_label(value) for value in X[:, j]]
+            labels[:, place] = [label_text(value) for value in X[:, j]]
         else:
             numbers[:, place] = [_number(value, f"x{j}") for value in X[:, j]]
             _check_finite(numbers[:, place], f"x{j}")
@@ -503,11 +503,11 @@ def _seconds(value: Any) -> float:
 def _labels_of(column: nw.Series[Any]) -> NDArray[np.object_]:
     """Return a column as text, None where missing."""
     labels = np.empty(len(column), dtype=object)
-    labels[:] = [_label(value) for value in column.to_list()]
+    labels[:] = [label_text(value) for value in column.to_list()]
     return labels
 
 
-def _label(value: Any) -> str | None:
+def label_text(value: Any) -> str | None:
     """Return a label as text; integers of any type have no decimals."""
     if _is_missing(value):
         return None

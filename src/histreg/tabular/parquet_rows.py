@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from histreg.errors import InputError
+from histreg.tabular.columns import label_text
 from histreg.tabular.streaming import Part, is_among
 
 Array = NDArray[np.float64]
@@ -69,7 +70,7 @@ class ParquetFiles:
                 fragments += one.get_fragments()
         self._fragments = fragments
         self._keys = [
-            ds.get_partition_keys(fragment.partition_expression)
+            dict(sorted(ds.get_partition_keys(fragment.partition_expression).items()))
             for fragment in fragments
         ]
         self._n_rows = [fragment.metadata.num_rows for fragment in fragments]
@@ -397,7 +398,8 @@ def frame_of(table: pa.Table, labels: Collection[str] = ()) -> pd.DataFrame:
         check_type(column)
         values = table.column(column.name)
         if any(fits(column.type) for fits in TEXTS) or column.name in labels:
-            columns[column.name] = pd.Series(values.to_pylist(), dtype=object)
+            texts = [label_text(value) for value in values.to_pylist()]
+            columns[column.name] = pd.Series(texts, dtype=object)
         elif pa.types.is_temporal(column.type):
             columns[column.name] = _times_of(values)
         else:
