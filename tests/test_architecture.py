@@ -33,7 +33,7 @@ LAYERS = [
     {"_windows"},
     {"bins"},
     {"spacings", "tails"},
-    {"_growth", "_tilting"},
+    {"_growth", "_tilting", "executors"},
     {"_axes", "_checks", "_files", "_numba"},
     {"_tensors"},
     {"_names", "errors"},

@@ -79,6 +79,14 @@ from histreg.tabular.predictions import (
 )
 from histreg.tabular.row_groups import RowGroups, group_names, names_of_values
 from histreg.tabular.stacking import stack
+from histreg.tabular.streaming import (
+    RowStream,
+    StreamedBatches,
+    Survey,
+    check_streamable,
+    survey,
+    surveyed_model,
+)
 from histreg.tabular.target_bins import (
     grown_bins,
     n_outside,
@@ -86,7 +94,14 @@ from histreg.tabular.target_bins import (
     warn_if_outside,
     warn_if_unresolved,
 )
-from histreg.tabular.training import Epoch, Generators, Settings, Snapshot, optimizer_of
+from histreg.tabular.training import (
+    Batches,
+    Epoch,
+    Generators,
+    Settings,
+    Snapshot,
+    optimizer_of,
+)
 from histreg.tabular.training_rows import TrainingRows, rows_of
 from histreg.tabular.training_state import TrainingState
 from histreg.targets import TargetFunction
@@ -428,6 +443,90 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                         generators,
                         divides_bins=divides,
                     )
+            self._keep(history)
+        return self
+
+    def fit_stream(
+        self,
+        rows: RowStream,
+        *,
+        sample_size: int = 100_000,
+        epoch_size: int = 1_000_000,
+    ) -> Self:
+        """Learn columns, bins and weights from a table that need not fit into memory.
+
+        One pass learns columns and bins from quantile sketches and keeps a sample of
+        rows. The networks are then trained on the whole table, read in random order, a
+        part at a time. A tenth of the table, but at most half of the sample and 10,000
+        rows, is for validation; all networks share these rows. Ridge regression and
+        boosted trees are fitted to the sample alone and mixed with the networks.
+
+        Parameters
+        ----------
+        rows : RowStream
+            Such as `histreg.tabular.ParquetRows`: one target, all known.
+        sample_size : int
+            The most rows to keep in memory, for validation and the simple models.
+        epoch_size : int
+            The most rows of an epoch. An epoch of a larger table goes on where the one
+            before it stopped, so that ``max_iter`` and early stopping count such parts
+            of a pass.
+
+        Returns
+        -------
+        HistogramRegressor
+            The estimator itself, as after `fit`. The sketches cannot be seeded: two
+            fits with the same ``random_state`` differ a little once a column has more
+            than 4,096 rows, see `histreg.tabular.summaries`. ``n_clipped_`` is
+            estimated from a sketch too. Needs the extra ``stream``.
+        """
+        check_options(self)
+        check_streamable(self, sample_size, epoch_size)
+        device = device_of(self.device)
+        with _plain_torch(device), self._all_or_nothing(goes_on=False):
+            seed = _random_state(self.random_state).randint(2**31)
+            draws = np.random.default_rng(seed)
+            first_table = partial(self._read_table, reset=True)
+            found = survey(self, rows, first_table, sample_size, draws)
+            with self._drawing(seed, device) as generators:
+                model = surveyed_model(self, found, generators)
+                warn_if_unresolved(self, found.summary.targets(), stacklevel=2)
+                self._begin(model)
+                self._count_streamed(found)
+                sample = found.sample.with_inputs(
+                    self.model_.inputs(found.sample.inputs), device
+                )
+                held_out = torch.zeros(
+                    self.model_.network.n_models, len(sample), dtype=torch.bool
+                )
+                held_out[:, : found.n_validation] = True
+                held_out = held_out.to(device)
+                settings = settings_for(self, found.n_training)
+                batches = StreamedBatches(
+                    rows, found, self.model_, settings, epoch_size, draws
+                )
+                history = self._train(
+                    sample, held_out, settings, generators, batches=batches
+                )
+                if sharpens(self):
+                    train_sharp(
+                        self,
+                        self.model_,
+                        sample,
+                        held_out,
+                        sharpening_settings(settings),
+                        generators,
+                        batches=batches,
+                    )
+                stack(
+                    self.model_,
+                    blended_models(self),
+                    found.sample,
+                    sample,
+                    held_out,
+                    generators,
+                    divides_bins=isinstance(self.bins, str),
+                )
             self._keep(history)
         return self
 
@@ -1175,6 +1274,10 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         """Learn columns and bins, and draw the first weights."""
         model = new_model(self, data, generators, is_flat=is_flat)
         warn_if_unresolved(self, data.y, stacklevel=3)
+        self._begin(model)
+
+    def _begin(self, model: Model) -> None:
+        """Take a model with first weights."""
         self.model_ = model.to(device_of(self.device))
         self._structure = structure_of(self)
         self._optimizers = []
@@ -1216,6 +1319,13 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         self.n_seen_ += data.y.numel()
         return data.with_inputs(self.model_.inputs(data.inputs), device)
 
+    def _count_streamed(self, found: Survey) -> None:
+        """Count the targets of a stream, and warn of those outside the bins."""
+        [bins] = self.model_.objective.bins
+        self.n_seen_ = found.summary.n_rows
+        self.n_clipped_ = found.summary.n_outside(bins.lowest, bins.highest)
+        warn_if_outside(self, self.n_clipped_, self.n_seen_, [bins], stacklevel=3)
+
     def _train(
         self,
         rows: NetworkRows,
@@ -1223,6 +1333,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         settings: Settings,
         generators: Generators,
         optimizer: torch.optim.Optimizer | None = None,
+        batches: Batches | None = None,
     ) -> list[Epoch]:
         history = train_model(
             self.model_,
@@ -1232,6 +1343,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             generators,
             optimizer=optimizer,
             on_epoch=self._report,
+            batches=batches,
         )
         if not math.isfinite(history[-1].loss):
             self._optimizers = []  # their averages are not finite either
