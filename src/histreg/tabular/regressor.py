@@ -55,6 +55,7 @@ from histreg.tabular.fitting import (
     settings_for,
     sharpening_settings,
     sharpens,
+    threads_for,
     train_model,
     train_sharp,
 )
@@ -236,7 +237,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     bit, up to eight copies per row on average; other weights multiply the loss of their
     row. Results for a ``random_state`` are the same on one machine, also for fits in
     several threads, and close on others. Torch's global generators and settings have
-    no effect and are not changed.
+    no effect and are not changed, except that small networks are trained with one of
+    torch's threads: the number is restored afterwards.
 
     A `fit` or `partial_fit` that fails, because its input is refused, a callback raises
     or Ctrl-C is pressed, leaves the estimator as it was before the call.
@@ -403,28 +405,30 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                     generators.cpu,
                 )
                 settings = settings_for(self, len(rows))
-                history = self._train(rows, held_out, settings, generators)
-                if sharpens(self):
-                    train_sharp(
-                        self,
-                        self.model_,
-                        rows,
-                        held_out,
-                        sharpening_settings(settings),
-                        generators,
-                    )
-                if data.other_end is None:
-                    names = blended_models(self)
-                    divides = isinstance(self.bins, str)  # given bins stay as they are
-                    stack(
-                        self.model_,
-                        names,
-                        data,
-                        rows,
-                        held_out,
-                        generators,
-                        divides_bins=divides,
-                    )
+                with threads_for(self.model_, settings):
+                    history = self._train(rows, held_out, settings, generators)
+                    if sharpens(self):
+                        train_sharp(
+                            self,
+                            self.model_,
+                            rows,
+                            held_out,
+                            sharpening_settings(settings),
+                            generators,
+                        )
+                    if data.other_end is None:
+                        names = blended_models(self)
+                        # Given bins stay as they are.
+                        divides = isinstance(self.bins, str)
+                        stack(
+                            self.model_,
+                            names,
+                            data,
+                            rows,
+                            held_out,
+                            generators,
+                            divides_bins=divides,
+                        )
             self._keep(history)
         return self
 
@@ -486,19 +490,20 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                     if sharpens(self):
                         readout = self.model_.begin_sharp(generators.cpu).readout
                         self._optimizers.append(optimizer_of(readout, settings))
-                history = self._train(
-                    rows, no_validation, settings, generators, self._optimizers[0]
-                )
-                if sharpens(self) and self._optimizers:
-                    train_sharp(
-                        self,
-                        self.model_,
-                        rows,
-                        no_validation,
-                        settings,
-                        generators,
-                        optimizer=self._optimizers[1],
+                with threads_for(self.model_, settings):
+                    history = self._train(
+                        rows, no_validation, settings, generators, self._optimizers[0]
                     )
+                    if sharpens(self) and self._optimizers:
+                        train_sharp(
+                            self,
+                            self.model_,
+                            rows,
+                            no_validation,
+                            settings,
+                            generators,
+                            optimizer=self._optimizers[1],
+                        )
             self._keep(history, append=not first)
         return self
 

@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from histreg._threads import boosting_threads
 from histreg.errors import InputError
 from histreg.tabular.compiled_trees import is_compiled, leaf_sums
 from histreg.tabular.simple_models import Fitted, SimpleInputs, SimpleModel, n_below
@@ -269,17 +270,18 @@ def _boosted(
     ]
     by_stage = np.empty((MOST_TREES, len(y)))
     errors = np.full(MOST_TREES, np.inf)
-    for grown in range(0, MOST_TREES, TREES_AT_ONCE):
-        stages = slice(grown, grown + TREES_AT_ONCE)
-        for fold, (booster, own) in enumerate(zip(boosters, codes, strict=True)):
-            is_in = folds == fold
-            booster.set_params(max_iter=stages.stop)
-            booster.fit(own[~is_in], y[~is_in], weight[~is_in])
-            for stage, predicted in enumerate(booster.staged_predict(own[is_in])):
-                by_stage[stage, is_in] = predicted
-        errors[stages] = ((by_stage[stages] - y) ** 2 * weight).mean(axis=1)
-        if errors.argmin() < grown:
-            break  # these did no better than fewer
+    with boosting_threads(codes[0].size):
+        for grown in range(0, MOST_TREES, TREES_AT_ONCE):
+            stages = slice(grown, grown + TREES_AT_ONCE)
+            for fold, (booster, own) in enumerate(zip(boosters, codes, strict=True)):
+                is_in = folds == fold
+                booster.set_params(max_iter=stages.stop)
+                booster.fit(own[~is_in], y[~is_in], weight[~is_in])
+                for stage, predicted in enumerate(booster.staged_predict(own[is_in])):
+                    by_stage[stage, is_in] = predicted
+            errors[stages] = ((by_stage[stages] - y) ** 2 * weight).mean(axis=1)
+            if errors.argmin() < grown:
+                break  # these did no better than fewer
     best = int(errors.argmin())
     return _Boosted(boosters, depth, best + 1, float(errors[best]), by_stage[best])
 
