@@ -34,7 +34,7 @@ LAYERS = [
     {"bins"},
     {"spacings", "tails"},
     {"_growth", "_tilting", "executors"},
-    {"_axes", "_checks", "_files", "_numba"},
+    {"_axes", "_checks", "_files", "_numba", "_threads"},
     {"_tensors"},
     {"_names", "errors"},
 ]

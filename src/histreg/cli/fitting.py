@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from histreg._names import ON_NUMBERS
+from histreg._threads import boosting_threads
 from histreg.cli import tables
 from histreg.cli.columns import (
     check_columns,
@@ -315,7 +316,9 @@ def score(
         learn = X.iloc[parts.learn]
         for name in (LINEAR, BOOSTING):
             simple = baseline(name, learn, random_state=options.seed)
-            rows[name] = _point_scores(simple.fit(learn, y[parts.learn]), data, parts)
+            with boosting_threads(learn.size):
+                simple.fit(learn, y[parts.learn])
+                rows[name] = _point_scores(simple, data, parts)
     if options.compare and with_l2 and loss != "l2":
         title = "Fitting l2, to compare"
         l2 = _train(title, "l2", data, None, parts, options, settings)

@@ -129,6 +129,11 @@ class Residuals(nn.Module):
         low, high = self._level(after - 1), self._level(after)
         return low + share * (high - low)
 
+    @property
+    def levels(self) -> Tensor:  # (r,)
+        """The cdf at the points: 0, 1/2n, 3/2n, ..., 1 for r = n + 2."""
+        return self._level(torch.arange(len(self.points)))
+
     def _level(self, point: Tensor) -> Tensor:
         n_inner = len(self.points) - 2
         return ((point.to(torch.float64) - 0.5) / n_inner).clamp(0, 1)
@@ -555,17 +560,18 @@ def spread_of(probs: Tensor, borders: Tensor) -> Tensor:
 
     That within bins is left out, and an end bin counts as its inner border.
     """
-    centers = _bounded_centers(borders)
+    centers = bounded_centers(borders)
     mean = (probs * centers).sum(dim=-1, keepdim=True)
     return (probs * (centers - mean) ** 2).sum(dim=-1).sqrt()
 
 
 def mean_of(probs: Tensor, borders: Tensor) -> Tensor:
     """Return the mean of histograms: (n, k) -> (n,); see `spread_of` for end bins."""
-    return (probs * _bounded_centers(borders)).sum(dim=-1)
+    return (probs * bounded_centers(borders)).sum(dim=-1)
 
 
-def _bounded_centers(borders: Tensor) -> Tensor:  # (k,)
+def bounded_centers(borders: Tensor) -> Tensor:  # (k,)
+    """Return where the mass of bins counts as lying, for `spread_of`: (k + 1,)."""
     # Bins of a y that counts as constant are huge in standard units.
     borders = borders.clamp(-FARTHEST, FARTHEST)
     middle = (borders[1:-2] + borders[2:-1]) / 2

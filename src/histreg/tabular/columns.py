@@ -20,7 +20,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from histreg._numba import is_loaded
 from histreg.errors import InputError
+from histreg.tabular.compiled_columns import score_loop
 
 N_KNOTS = 64  # per column; 256 did no better on Bike and California
 MAX_LEVELS = 1000  # per column of labels; the rarer ones are treated as unknown
@@ -287,6 +289,11 @@ class NumberScaling(nn.Module):
         ``by_search=False`` compares with every knot instead of searching, which ONNX
         does not support.
         """
+        if by_search and is_loaded() and numbers.device.type == "cpu":
+            scaled = torch.empty(len(numbers), self.n_outputs, dtype=torch.float32)
+            parts = (self.kept, self.flagged, self.knots, self.scores, scaled)
+            score_loop()(*(part.numpy() for part in (numbers, *parts)))
+            return scaled
         columns = numbers.index_select(1, self.kept)  # (n, kept)
         missing = columns.isnan()
         # NaN is located at either end, and replaced below.

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ import torch
 from torch import Tensor
 
 from histreg._names import MODEL_JSON
+from histreg._threads import one_thread
 from histreg.bins import Bins
 from histreg.errors import InputError
 from histreg.tabular import model_schema
@@ -50,6 +52,7 @@ MOST_ROWS_IN_FOLDS = 10_000  # for validation_fraction="auto"
 MIN_VALIDATION_ROWS = 5  # fewer say nothing about an epoch
 NEAR_EXACT = 0.1  # a CRPS, in standard deviations of y
 SHARPENING_EPOCHS, SHARPENING_PATIENCE = 20, 4
+WORTH_THREADS = 2**29  # weights times rows of a training step; the default has 2**26
 
 
 def new_model(
@@ -216,6 +219,13 @@ def settings_for(
         patience=options.n_iter_no_change,
         near_exact=NEAR_EXACT if options.loss == "histogram" else 0.0,
     )
+
+
+def threads_for(model: Model, settings: Settings) -> AbstractContextManager[None]:
+    """Return the context to train in: one thread, unless steps are worth more."""
+    n_weights = sum(weight.numel() for weight in model.network.parameters())
+    is_worth = n_weights * settings.batch_size >= WORTH_THREADS
+    return nullcontext() if is_worth else one_thread()
 
 
 def train_model(

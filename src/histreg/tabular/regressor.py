@@ -55,6 +55,7 @@ from histreg.tabular.fitting import (
     settings_for,
     sharpening_settings,
     sharpens,
+    threads_for,
     train_model,
     train_sharp,
 )
@@ -254,7 +255,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     bit, up to eight copies per row on average; other weights multiply the loss of their
     row. Results for a ``random_state`` are the same on one machine, also for fits in
     several threads, and close on others. Torch's global generators and settings have
-    no effect and are not changed.
+    no effect and are not changed, except that small networks are trained with one of
+    torch's threads: the number is restored afterwards.
 
     A `fit` or `partial_fit` that fails, because its input is refused, a callback raises
     or Ctrl-C is pressed, leaves the estimator as it was before the call.
@@ -421,28 +423,30 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                     generators.cpu,
                 )
                 settings = settings_for(self, len(rows))
-                history = self._train(rows, held_out, settings, generators)
-                if sharpens(self):
-                    train_sharp(
-                        self,
-                        self.model_,
-                        rows,
-                        held_out,
-                        sharpening_settings(settings),
-                        generators,
-                    )
-                if data.other_end is None:
-                    names = blended_models(self)
-                    divides = isinstance(self.bins, str)  # given bins stay as they are
-                    stack(
-                        self.model_,
-                        names,
-                        data,
-                        rows,
-                        held_out,
-                        generators,
-                        divides_bins=divides,
-                    )
+                with threads_for(self.model_, settings):
+                    history = self._train(rows, held_out, settings, generators)
+                    if sharpens(self):
+                        train_sharp(
+                            self,
+                            self.model_,
+                            rows,
+                            held_out,
+                            sharpening_settings(settings),
+                            generators,
+                        )
+                    if data.other_end is None:
+                        names = blended_models(self)
+                        # Given bins stay as they are.
+                        divides = isinstance(self.bins, str)
+                        stack(
+                            self.model_,
+                            names,
+                            data,
+                            rows,
+                            held_out,
+                            generators,
+                            divides_bins=divides,
+                        )
             self._keep(history)
         return self
 
@@ -588,19 +592,20 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                     if sharpens(self):
                         readout = self.model_.begin_sharp(generators.cpu).readout
                         self._optimizers.append(optimizer_of(readout, settings))
-                history = self._train(
-                    rows, no_validation, settings, generators, self._optimizers[0]
-                )
-                if sharpens(self) and self._optimizers:
-                    train_sharp(
-                        self,
-                        self.model_,
-                        rows,
-                        no_validation,
-                        settings,
-                        generators,
-                        optimizer=self._optimizers[1],
+                with threads_for(self.model_, settings):
+                    history = self._train(
+                        rows, no_validation, settings, generators, self._optimizers[0]
                     )
+                    if sharpens(self) and self._optimizers:
+                        train_sharp(
+                            self,
+                            self.model_,
+                            rows,
+                            no_validation,
+                            settings,
+                            generators,
+                            optimizer=self._optimizers[1],
+                        )
             self._keep(history, append=not first)
         return self
 
@@ -790,6 +795,12 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         iterator of Predictions
             In the order of the rows.
         """
+        return self.model_.predictions(*self._rows_to_predict(X, groups))
+
+    def _rows_to_predict(
+        self, X: Any, groups: ArrayLike | None
+    ) -> tuple[Table, Tensor | None]:
+        """Return the table and the group of each row, if the model has groups."""
         table = self._table(X)
         calibration = self.model_.calibration
         known = None if calibration is None else calibration.groups
@@ -803,7 +814,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         codes = None
         if known is not None and groups is not None:
             codes = known.codes_of(self._group_names(table, groups))
-        return self.model_.predictions(table, codes)
+        return table, codes
 
     def predict_dist(self, X: Any) -> Histogram | tuple[Histogram, ...]:
         """Return the predicted distribution of each row.
@@ -864,8 +875,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         """
         checked_coverages(coverage)
         check_choice("method", method, INTERVALS)
-        chunks = self.predict_in_chunks(X, groups=groups)
-        parts = [p.interval(coverage, method) for p in chunks]
+        table, codes = self._rows_to_predict(X, groups)
+        parts = self.model_.read(table, lambda p: p.interval(coverage, method), codes)
         lower, upper = map(np.concatenate, zip(*parts, strict=True))
         return lower, upper
 
@@ -936,7 +947,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         check_count("n_samples", n_samples, at_least=1)
         generator = torch.Generator()
         generator.manual_seed(int(_random_state(random_state).randint(2**31)))
-        return self._read(X, lambda p: p.sample(n_samples, generator))
+        chunks = self.predict_in_chunks(X)  # one after the other, as draws are
+        return np.concatenate([p.sample(n_samples, generator) for p in chunks])
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model into a folder, as JSON and safetensors.
@@ -1213,7 +1225,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
 
     def _read_table(self, X: Any, *, reset: bool) -> Table:
         """Return a table after scikit-learn's checks."""
-        if nw.dependencies.is_into_dataframe(X):
+        is_array = isinstance(X, np.ndarray)  # known sooner than what is a frame
+        if not is_array and nw.dependencies.is_into_dataframe(X):
             with _input_errors():
                 validate_data(self, X, skip_check_array=True, reset=reset)
             kinds = kinds_of(X) if reset else self.model_.kinds
@@ -1227,7 +1240,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                     estimator=self,
                 )
             return table
-        if issparse(X):
+        if not is_array and issparse(X):
             raise InputError(
                 f"X must be dense, got a sparse {type(X).__name__} of shape {X.shape}; "
                 "use X.toarray(), or a column of labels instead of one-hot columns"
@@ -1377,7 +1390,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         self, X: Any, reading: Callable[[Predictions], NDArray[np.float64]]
     ) -> NDArray[np.float64]:
         """Return a reading of the predictions of all rows, some rows at a time."""
-        return np.concatenate([reading(part) for part in self.predict_in_chunks(X)])
+        table, groups = self._rows_to_predict(X, None)
+        return np.concatenate(self.model_.read(table, reading, groups))
 
     @classmethod
     def _with_options(cls, options: dict[str, Any], device: str) -> HistogramRegressor:
