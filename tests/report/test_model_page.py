@@ -89,7 +89,12 @@ def page_of_frame():
     }
     rows = row_scores_of(model.predict_all(X[200:]), y[200:])
     better = Verdict(Estimate(0.5, 0.4, 0.6), Estimate(0.7, 0.6, 0.8))
-    level = replace(better, best="boosting", gain=Estimate(0.0, -0.1, 0.1))
+    level = replace(
+        better,
+        best="boosting",
+        gain=Estimate(0.0, -0.1, 0.1),
+        calibration=Estimate(0.16, 0.12, 0.2),
+    )
     page = ModelPage.of(
         *(model, X[200:], y[200:]),
         target="price",
@@ -119,6 +124,9 @@ def test_questions_are_answered_in_order(page_of_frame, tmp_path):
         "What to do next",
     ]
     assert "When it was fitted: The simple model boosting is as good" in html
+    assert "judged (<code>predict --calibrated</code>" in html
+    r2 = page.verdict.r2
+    assert f"its 95 % interval is {r2.low:.3f} to {r2.high:.3f}" in html
     places = [html.index(answer) for answer in answers]
     assert places == sorted(places)
     assert "<code>histreg tune</code>" in html and "`" not in html
@@ -201,6 +209,7 @@ def test_next_steps_follow_from_what_was_found(page_of_frame):
     steps = " ".join(page.next_steps)
     assert "If you need no distribution, use boosting" in steps
     assert "Calibrate the intervals" in steps and "Do not use" not in steps
+    assert "Ask for calibrated quantiles and probabilities" in steps
     useless = Verdict(Estimate(0.0, -0.1, 0.1), Estimate(0.0, -0.1, 0.1))
     first = replace(page, verdict=useless, is_training_table=True).next_steps
     assert "rows that the model has not seen" in first[0]

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from histreg._names import ON_NUMBERS
+from histreg._threads import boosting_threads
 from histreg.cli import tables
 from histreg.cli.columns import (
     check_columns,
@@ -37,6 +38,8 @@ from histreg.cli.scores import (
     scores_as_json,
     scores_to_notes,
 )
+from histreg.cli.table_formats import is_partitioned
+from histreg.distribution import Histogram
 from histreg.errors import InputError
 from histreg.tabular.baselines import BOOSTING, CONSTANT, L2, LINEAR, baseline
 from histreg.tabular.columns import kinds_of
@@ -46,7 +49,9 @@ from histreg.tabular.scores import (
     RowScores,
     censored_scores_of,
     check_orderable,
+    interval_scores_of,
     row_scores_of,
+    row_scores_of_calibrated,
     row_scores_of_point,
 )
 from histreg.tabular.splits import Parts, parts_of
@@ -57,6 +62,8 @@ TUNED_SETTINGS = {
     *("hidden_layer_sizes", "dropout", "learning_rate_init", "weight_decay"),
     "n_waves",
 }
+SAME_FOR_ALL = "its average, for all rows"  # of the predicted distributions
+MAX_NAMED_GROUPS = 8  # of those with too few calibration rows
 MIN_CALIBRATION_ROWS = 9  # fewer cannot promise 90 %, see tabular/conformal.py
 
 
@@ -234,7 +241,32 @@ def fit(
         rows = parts.calibrate
         groups = options.calibrate_by
         model.calibrate(data.X.iloc[rows], data.y[rows], groups=groups)
+        if groups is not None and not options.quiet:
+            _print_small_groups(model, groups)
     return model
+
+
+def _print_small_groups(model: HistogramRegressor, column: str) -> None:
+    """Name the groups that have too few calibration rows for 90 % intervals."""
+    assert model.model_.calibration is not None
+    groups = model.model_.calibration.groups
+    assert groups is not None
+    counts = groups.codes.bincount(minlength=groups.n).tolist()
+    small = [
+        f"{level} ({n})"
+        for level, n in zip(groups.levels, counts, strict=True)
+        if n < MIN_CALIBRATION_ROWS
+    ]
+    if small:
+        more = ", ..." if len(small) > MAX_NAMED_GROUPS else ""
+        Console(stderr=True).print(
+            f"90 % intervals need {MIN_CALIBRATION_ROWS} calibration rows in each "
+            f"group of {column}, and are infinite with fewer: "
+            f"{', '.join(small[:MAX_NAMED_GROUPS])}{more}. Use a larger --calibration, "
+            "or a column of coarser groups.",
+            highlight=False,
+            markup=False,
+        )
 
 
 @dataclass(frozen=True)
@@ -255,37 +287,53 @@ def score(
     parts: Parts,
     options: FitOptions,
     settings: dict[str, Any] | None = None,
+    *,
+    with_l2: bool = True,
 ) -> Tested:
     """Return the test scores of the model, and of those it is compared with.
 
-    Those it is compared with are fitted here. Without test rows, or with targets that
-    are intervals, there are no scores.
+    Those it is compared with are fitted here, the same networks with the l2 loss only
+    if asked for. Without test rows there are no scores.
     """
-    if not len(parts.test) or data.upper is not None:
+    if not len(parts.test):
         return Tested({})
+    if data.upper is not None:
+        return Tested(_interval_scores(model, data, parts, options, settings))
     if data.is_censored is not None:
         flags = data.is_censored
         return Tested(_censored_scores(model, data, flags, parts, options, settings))
     loss, X, y = options.loss, data.X, data.y
+    calibrated = None
     if loss in ON_NUMBERS:
         own = _point_scores(model, data, parts)
     else:
         predictions = model.predict_all(X.iloc[parts.test])
         own = row_scores_of(predictions, y[parts.test])
+        if model.model_.calibration is not None:
+            calibrated = row_scores_of_calibrated(predictions, y[parts.test])
     rows = {CONSTANT: _constant_scores(data, parts)}
     if options.compare:
         learn = X.iloc[parts.learn]
         for name in (LINEAR, BOOSTING):
             simple = baseline(name, learn, random_state=options.seed)
-            rows[name] = _point_scores(simple.fit(learn, y[parts.learn]), data, parts)
-    if options.compare and loss != "l2":
+            with boosting_threads(learn.size):
+                simple.fit(learn, y[parts.learn])
+                rows[name] = _point_scores(simple, data, parts)
+    if options.compare and with_l2 and loss != "l2":
         title = "Fitting l2, to compare"
         l2 = _train(title, "l2", data, None, parts, options, settings)
         rows[L2] = _point_scores(l2, data, parts)
     groups = None if data.groups is None else data.groups[parts.test]
-    verdict = verdict_on(own, rows, groups=groups, seed=options.seed)
-    constant = rows[CONSTANT]
-    rows = {_own_name(loss): own} | rows
+    verdict = verdict_on(
+        own, rows, calibrated=calibrated, groups=groups, seed=options.seed
+    )
+    constant, name = rows[CONSTANT], _own_name(loss)
+    # Residuals of simple models are those of the calibration rows, so that only the
+    # calibrated distribution is like theirs.
+    of_model = {name: own}
+    if calibrated is not None:
+        of_model[f"{name}, calibrated"] = calibrated
+    rows = of_model | rows
     scores = {name: each.means(constant) for name, each in rows.items()}
     return Tested({**scores}, verdict)
 
@@ -296,8 +344,15 @@ def save(
     data: TrainingTable,
     parts: Parts,
     options: FitOptions,
+    n_learnt: int | None = None,
 ) -> None:
-    """Write the model with notes on its origin, and the held-out rows if asked for."""
+    """Write the model with notes on its origin, and the held-out rows if asked for.
+
+    ``n_learnt`` is the number of rows that were learnt from, if not all are in memory.
+    """
+    n_unseen = len(parts.calibrate) + len(parts.test)
+    if n_learnt is None:
+        n_learnt = len(parts.learn)
     table, y = data.table, data.y
     known_y = y[parts.learn]
     if data.upper is not None:
@@ -305,12 +360,13 @@ def save(
     model.notes_ = {
         "target": options.target,
         "censored": options.censored or options.upper,
+        "upper": options.upper,
         "source": options.table.name,
         "time": options.time,
         "spelling": asdict(table.spelling),
         "tested_on": (options.evaluate or options.table).name,
-        "n_rows": len(y),
-        "n_learnt": len(parts.learn),
+        "n_rows": n_learnt + n_unseen,
+        "n_learnt": n_learnt,
         "n_calibrated": len(parts.calibrate),
         "n_tested": len(parts.test),
         "y_percentiles": np.percentile(known_y, range(101)).tolist(),
@@ -353,8 +409,14 @@ def print_result(
     console.print(f"Model in [bold]{folder}[/bold]", highlight=False)
     held_out = options.evaluate or options.save_holdout
     if held_out is None:
-        command = f"histreg predict {options.out} new{options.table.suffix}"
-        advice = f"Next: {command} --interval 0.9 --out predictions.csv"
+        suffixes = "".join(options.table.suffixes[-2:])  # .csv.gz
+        new, predictions = (
+            ("new/", "predictions/")
+            if is_partitioned(options.table)
+            else (f"new{suffixes}", "predictions.csv")
+        )
+        command = f"histreg predict {options.out} {new}"
+        advice = f"Next: {command} --interval 0.9 --out {predictions}"
     else:
         advice = f"Next: histreg report {options.out} {held_out} --out report.html"
     console.print(advice, style="dim", highlight=False, markup=False, soft_wrap=True)
@@ -371,19 +433,9 @@ def _train(
 ) -> HistogramRegressor:
     """Return a regressor trained with this loss, and show its progress."""
     rows = parts.learn
+    model = new_regressor(loss, options, settings)
     with epoch_progress(title, quiet=options.quiet) as show:
-        model = HistogramRegressor(
-            loss=loss,
-            n_bins=options.bins,
-            bins=options.spacing,
-            tails=options.tails,
-            y_range=options.y_range,
-            n_estimators=options.estimators,
-            max_iter=options.epochs,
-            random_state=options.seed,
-            callback=show,
-            **(settings or {}),
-        )
+        model.callback = show
         model.fit(
             data.X.iloc[rows],
             data.y[rows],
@@ -393,6 +445,23 @@ def _train(
         )
     model.callback = None
     return model
+
+
+def new_regressor(
+    loss: str, options: FitOptions, settings: dict[str, Any] | None = None
+) -> HistogramRegressor:
+    """Return a regressor with the options of the command."""
+    return HistogramRegressor(
+        loss=loss,
+        n_bins=options.bins,
+        bins=options.spacing,
+        tails=options.tails,
+        y_range=options.y_range,
+        n_estimators=options.estimators,
+        max_iter=options.epochs,
+        random_state=options.seed,
+        **(settings or {}),
+    )
 
 
 def _own_name(loss: str) -> str:
@@ -418,6 +487,38 @@ def _censored_scores(
         name = "the same, bounds taken for targets"
         scores[name] = censored_scores_of(naive.predict_all(X), *truth)
     return scores
+
+
+def _interval_scores(
+    model: HistogramRegressor,
+    data: TrainingTable,
+    parts: Parts,
+    options: FitOptions,
+    settings: dict[str, Any] | None,
+) -> dict[str, AnyScores]:
+    """Return scores for targets that are intervals."""
+    assert data.upper is not None
+    X, upper = data.X.iloc[parts.test], data.upper
+    distributions = {_own_name(options.loss): _distribution_of(model, X)}
+    learnt = _distribution_of(model, data.X.iloc[parts.learn])
+    average = learnt.probs.mean(dim=0).expand(len(X), -1)
+    distributions[SAME_FOR_ALL] = Histogram(learnt.bins, probs=average)
+    if options.compare:
+        bounds = np.stack([data.y, upper])
+        middle = np.nanmean(np.where(np.isfinite(bounds), bounds, np.nan), axis=0)
+        taken = replace(data, y=middle, upper=None)
+        title = "Fitting, middles taken for targets"
+        naive = _train(title, options.loss, taken, None, parts, options, settings)
+        name = "the same, middles taken for targets"
+        distributions[name] = _distribution_of(naive, X)
+    rows = parts.test
+    scores = interval_scores_of(distributions, data.y[rows], upper[rows], SAME_FOR_ALL)
+    return {**scores}
+
+
+def _distribution_of(model: HistogramRegressor, X: pd.DataFrame) -> Histogram:
+    (distribution,) = model.predict_all(X).distributions
+    return distribution
 
 
 def _point_scores(model: Any, data: TrainingTable, parts: Parts) -> RowScores:

@@ -543,6 +543,11 @@ def _next_steps(page: ModelPage) -> Iterator[str]:
                 f"If you need no distribution, use {noted.best}: it was as good"
                 f"{is_quicker}."
             )
+    if noted is not None and noted.calibration is not None:
+        yield (
+            "Ask for calibrated quantiles and probabilities, which were better: "
+            "`histreg predict --calibrated`."
+        )
     covered = page.scores.coverage
     if "calibrated" not in page.coverage:
         yield "Calibrate the intervals: `histreg fit --calibration 0.1`."
