@@ -218,6 +218,9 @@ def test_next_steps_follow_from_what_was_found(page_of_frame):
     covered = replace(page.rows, covered=np.zeros(100))
     steps = replace(page, coverage=off, rows=covered).next_steps
     assert any("cover 0.0 % of these rows" in step for step in steps)
+    endless = replace(page.rows, width=np.full(100, np.inf))
+    steps = replace(page, rows=endless).next_steps
+    assert any("intervals are infinite" in step for step in steps)
 
 
 @pytest.mark.parametrize("width", [1280, 390])
