@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo demo-study report docs refresh notebooks test test-all test-frameworks test-skpro test-oldest fuzz check lint types format constraints release-check bench bench-critics bench-forecasting bench-loss bench-regressor bench-shapes bench-study bench-survival bench-tables clean
+.PHONY: demo demo-study report docs refresh pictures notebooks test test-all test-frameworks test-skpro test-oldest fuzz check lint types format constraints release-check bench bench-critics bench-forecasting bench-loss bench-regressor bench-shapes bench-study bench-survival bench-tables clean
 
 # A table that comes with the package: check, fit, report, and the paper's question.
 demo: $(INSTALLED)
@@ -47,7 +47,11 @@ docs: $(INSTALLED)
 # Updates the tables of the pages from the committed records; a test fails if they are
 # out of date.
 refresh: $(INSTALLED)
-	$(BIN)/python docs/refresh.py docs/*.md
+	$(BIN)/python docs/refresh.py README.md docs/*.md
+
+# Draws the pictures of the README and the pages, those of the study from the records.
+pictures: $(INSTALLED)
+	$(BIN)/python docs/draw.py $(ARGS)
 
 # Runs the notebooks and keeps what they print and draw.
 notebooks: $(INSTALLED)

@@ -1,11 +1,15 @@
 """The examples: they run from any folder, and what they print is true."""
 
+import os
 import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import load_file
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -71,3 +75,62 @@ def test_an_agent_learns_from_several_games_at_once(tmp_path):
 def test_the_network_draws_its_figure(tmp_path):
     assert "CRPS" in printed("network.py", tmp_path, "network.png")
     assert (tmp_path / "network.png").stat().st_size > 0
+
+
+def started(rank: int, n_processes: int, port: int, folder: Path, steps: int):
+    """Start one process of the distributed training, as torchrun does."""
+    facts = {"RANK": rank, "WORLD_SIZE": n_processes, "STEPS": steps}
+    facts |= {"MASTER_PORT": port, "MASTER_ADDR": "127.0.0.1", "OMP_NUM_THREADS": 1}
+    return subprocess.Popen(
+        [sys.executable, str(EXAMPLES / "distributed.py"), "weights.safetensors"],
+        env={**os.environ, **{name: str(fact) for name, fact in facts.items()}},
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
+
+
+def test_two_processes_train_the_network_of_one(tmp_path):
+    weights = []
+    for n in (1, 2):
+        folder = tmp_path / str(n)
+        folder.mkdir()
+        port = free_port()
+        processes = [started(rank, n, port, folder, steps=60) for rank in range(n)]
+        shown = [process.communicate()[0] for process in processes]
+        assert [process.returncode for process in processes] == [0] * n
+        assert "60 steps" in shown[0]
+        weights.append(load_file(folder / "weights.safetensors"))
+    one, two = weights
+    for name, tensor in one.items():
+        # Sums of 256 float32 gradients in another order, over 60 steps of Adam.
+        torch.testing.assert_close(two[name], tensor, rtol=1e-4, atol=1e-5)
+    torch.manual_seed(0)
+    first = torch.nn.Linear(2, 64).weight
+    assert (one["0.weight"] - first).abs().max() > 0.01  # they were trained at all
+
+
+def test_a_lost_process_is_one_sentence_and_writes_nothing(tmp_path):
+    port = free_port()
+    first, second = (started(rank, 2, port, tmp_path, steps=10**6) for rank in (0, 1))
+    with first, second:
+        try:
+            number = re.search(r"number (\d+)", second.stdout.readline())[1]
+            assert int(number) == second.pid
+            second.stdout.readline()  # both are connected
+            second.kill()
+            _, errors = first.communicate()
+        finally:
+            first.kill()
+            second.kill()
+    assert first.returncode == 1
+    assert "another process was lost, so nothing was written" in errors
+    assert "Traceback" not in errors
+    assert list(tmp_path.iterdir()) == []

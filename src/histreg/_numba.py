@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -12,6 +13,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 def is_installed() -> bool:
     """Whether Numba can be imported."""
     return importlib.util.find_spec("numba") is not None
+
+
+def is_loaded() -> bool:
+    """Whether this process has imported Numba, which takes up to a second."""
+    return "numba" in sys.modules
 
 
 def compiled(function: F, **options: Any) -> F:

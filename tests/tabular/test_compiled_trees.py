@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from histreg.tabular import compiled_trees, tree_model
-from histreg.tabular.compiled_trees import BLOCK, add_leaves, is_compiled, leaf_sums
+from histreg.tabular.compiled_trees import BLOCK, add_leaves, leaf_sums
 from histreg.tabular.simple_models import SimpleInputs
 from histreg.tabular.tree_model import TreeModel
 
@@ -62,9 +62,7 @@ def test_a_model_predicts_the_same_without_numba(monkeypatch):
     inputs = SimpleInputs(
         numbers, numbers.float(), torch.zeros(300, 0, dtype=torch.int64)
     )
-    monkeypatch.setattr(tree_model, "WORTH_COMPILING", 300)
     predicted = model(inputs)
-    assert is_compiled()
     monkeypatch.setattr(tree_model, "leaf_sums", lambda: None)
     np.testing.assert_array_equal(model(inputs), predicted)
     assert predicted.std() > 0.5

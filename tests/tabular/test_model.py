@@ -1,5 +1,6 @@
 """Model: chunks of rows, kinds of columns."""
 
+import threading
 import warnings
 from datetime import datetime, timedelta
 
@@ -7,6 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import torch
 
 from histreg import HistogramRegressor
 from histreg.errors import InputError
@@ -26,16 +28,19 @@ def row_by_row():
 
 
 @pytest.mark.parametrize(
-    ("chunk", "sizes"),
+    ("read_rows", "at_once", "sizes"),
     [
-        (1, [64, 64, 64, 32]),  # at least 64 rows, the last filled up to 32
-        (100, [96, 96, 32]),  # a multiple of 32
-        (1000, [224]),
+        (90, 64, [64, 32, 64, 32, 24]),  # the last of a chunk is filled up to 8
+        (150, 1000, [152, 56]),
+        (1000, 1000, [200]),
     ],
 )
-def test_predictions_do_not_depend_on_the_chunks(chunk, sizes, row_by_row, monkeypatch):
+def test_predictions_do_not_depend_on_the_chunks(
+    read_rows, at_once, sizes, row_by_row, monkeypatch
+):
     model, X, means, medians = row_by_row
-    monkeypatch.setattr(model_module, "CHUNK", chunk)
+    monkeypatch.setattr(model_module, "READ_ROWS", read_rows)
+    monkeypatch.setattr(model_module, "AT_ONCE", at_once)
     with rows_seen() as seen:
         found = model.predict(X)
     assert seen == sizes
@@ -44,6 +49,30 @@ def test_predictions_do_not_depend_on_the_chunks(chunk, sizes, row_by_row, monke
     np.testing.assert_allclose(
         model.predict_quantiles(X, 0.5), medians, rtol=1e-5, atol=1e-5
     )
+
+
+def test_predictions_do_not_depend_on_the_number_of_threads(row_by_row, monkeypatch):
+    model, X, *_ = row_by_row
+    monkeypatch.setattr(model_module, "CHUNK", 32)
+    expected, seen, before = model.predict_quantiles(X), set(), torch.get_num_threads()
+
+    def reading(predictions):
+        seen.add((threading.get_ident(), torch.get_num_threads()))
+        return predictions.quantiles([0.1 * i for i in range(1, 10)])
+
+    torch.set_num_threads(3)
+    try:
+        np.testing.assert_array_equal(model.predict_quantiles(X), expected)
+        found = model.model_.read(model._table(X), reading)
+        assert torch.get_num_threads() == 3
+        with pytest.raises(ZeroDivisionError):  # also in a thread
+            model.model_.read(model._table(X), lambda _: 1 / 0)
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)
+    np.testing.assert_allclose(np.concatenate(found), expected, rtol=1e-12)
+    assert {n_threads for _, n_threads in seen} == {1}
+    assert threading.get_ident() not in {thread for thread, _ in seen}
 
 
 def days(n=40, make=pd.DataFrame):

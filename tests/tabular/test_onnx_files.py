@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from histreg import HistogramRegressor, InputError
+from tests.tabular.examples import counts, nearly_exact
 
 SMALL = {"hidden_layer_sizes": (16,), "max_iter": 5, "random_state": 0}
 LEVELS = [0.05, 0.5, 0.95]
@@ -44,6 +45,33 @@ def test_mean_and_quantiles_agree_with_onnxruntime(options, tmp_path):
             quantiles, model.predict_quantiles(X[rows], LEVELS), rtol=0, atol=allowed
         )
     assert facts["alpha"] == LEVELS
+
+
+def test_counts_agree(tmp_path):
+    X, y = counts(300, seed=0)
+    model = HistogramRegressor(**SMALL).fit(X, y)
+    assert model.model_.blends[0].atoms is not None
+    check_agreement(model, X, tmp_path, allowed=1e-4)
+
+
+def test_a_forest_agrees(tmp_path):
+    X, y = nearly_exact(1_200, seed=0)
+    model = HistogramRegressor(**SMALL | {"max_iter": 3}).fit(X, y)
+    assert "forest" in [part["kind"] for part in model.model_.blends[0].described()]
+    check_agreement(model, X[:200], tmp_path, allowed=1e-4)
+
+
+def check_agreement(model, X, tmp_path, *, allowed):
+    """Compare mean and quantiles of both runtimes.
+
+    A level that falls between two values of the target, up to rounding, may be read at
+    either, so one quantile in a hundred may differ.
+    """
+    model.to_onnx(tmp_path / "m.onnx", LEVELS)
+    found, _ = run(tmp_path / "m.onnx", numbers=X)
+    np.testing.assert_allclose(found["mean"][:, 0], model.predict(X), atol=allowed)
+    apart = np.abs(found["quantiles"][:, 0] - model.predict_quantiles(X, LEVELS))
+    assert (apart > allowed).mean() < 0.01
 
 
 def test_quantiles_in_tails_agree(tmp_path):

@@ -561,6 +561,24 @@ def test_nothing_of_torch_is_changed():
     assert torch.equal(torch.get_rng_state(), state)
 
 
+@pytest.mark.parametrize(("batch_size", "n_threads"), [(64, 1), (2**24, 2)])
+def test_small_steps_are_made_by_one_thread(batch_size, n_threads):
+    X, y = data()
+    before, found = torch.get_num_threads(), set()
+    torch.set_num_threads(2)
+    try:
+        model = HistogramRegressor(
+            **SMALL | {"max_iter": 1},
+            batch_size=batch_size,
+            callback=lambda _: found.add(torch.get_num_threads()),
+        )
+        model.fit(X, y).partial_fit(X, y)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert found == {n_threads}
+
+
 @pytest.mark.parametrize("has_backbone", [False, True])
 def test_loading_leaves_the_generators_of_torch_alone(has_backbone, tmp_path):
     X, y = data()

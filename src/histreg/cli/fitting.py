@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from histreg._names import ON_NUMBERS
+from histreg._threads import boosting_threads
 from histreg.cli import tables
 from histreg.cli.columns import (
     check_columns,
@@ -37,6 +38,7 @@ from histreg.cli.scores import (
     scores_as_json,
     scores_to_notes,
 )
+from histreg.cli.table_formats import is_partitioned
 from histreg.distribution import Histogram
 from histreg.errors import InputError
 from histreg.tabular.baselines import BOOSTING, CONSTANT, L2, LINEAR, baseline
@@ -285,10 +287,13 @@ def score(
     parts: Parts,
     options: FitOptions,
     settings: dict[str, Any] | None = None,
+    *,
+    with_l2: bool = True,
 ) -> Tested:
     """Return the test scores of the model, and of those it is compared with.
 
-    Those it is compared with are fitted here. Without test rows there are no scores.
+    Those it is compared with are fitted here, the same networks with the l2 loss only
+    if asked for. Without test rows there are no scores.
     """
     if not len(parts.test):
         return Tested({})
@@ -311,8 +316,10 @@ def score(
         learn = X.iloc[parts.learn]
         for name in (LINEAR, BOOSTING):
             simple = baseline(name, learn, random_state=options.seed)
-            rows[name] = _point_scores(simple.fit(learn, y[parts.learn]), data, parts)
-    if options.compare and loss != "l2":
+            with boosting_threads(learn.size):
+                simple.fit(learn, y[parts.learn])
+                rows[name] = _point_scores(simple, data, parts)
+    if options.compare and with_l2 and loss != "l2":
         title = "Fitting l2, to compare"
         l2 = _train(title, "l2", data, None, parts, options, settings)
         rows[L2] = _point_scores(l2, data, parts)
@@ -337,8 +344,15 @@ def save(
     data: TrainingTable,
     parts: Parts,
     options: FitOptions,
+    n_learnt: int | None = None,
 ) -> None:
-    """Write the model with notes on its origin, and the held-out rows if asked for."""
+    """Write the model with notes on its origin, and the held-out rows if asked for.
+
+    ``n_learnt`` is the number of rows that were learnt from, if not all are in memory.
+    """
+    n_unseen = len(parts.calibrate) + len(parts.test)
+    if n_learnt is None:
+        n_learnt = len(parts.learn)
     table, y = data.table, data.y
     known_y = y[parts.learn]
     if data.upper is not None:
@@ -351,8 +365,8 @@ def save(
         "time": options.time,
         "spelling": asdict(table.spelling),
         "tested_on": (options.evaluate or options.table).name,
-        "n_rows": len(y),
-        "n_learnt": len(parts.learn),
+        "n_rows": n_learnt + n_unseen,
+        "n_learnt": n_learnt,
         "n_calibrated": len(parts.calibrate),
         "n_tested": len(parts.test),
         "y_percentiles": np.percentile(known_y, range(101)).tolist(),
@@ -396,8 +410,13 @@ def print_result(
     held_out = options.evaluate or options.save_holdout
     if held_out is None:
         suffixes = "".join(options.table.suffixes[-2:])  # .csv.gz
-        command = f"histreg predict {options.out} new{suffixes}"
-        advice = f"Next: {command} --interval 0.9 --out predictions.csv"
+        new, predictions = (
+            ("new/", "predictions/")
+            if is_partitioned(options.table)
+            else (f"new{suffixes}", "predictions.csv")
+        )
+        command = f"histreg predict {options.out} {new}"
+        advice = f"Next: {command} --interval 0.9 --out {predictions}"
     else:
         advice = f"Next: histreg report {options.out} {held_out} --out report.html"
     console.print(advice, style="dim", highlight=False, markup=False, soft_wrap=True)
@@ -414,19 +433,9 @@ def _train(
 ) -> HistogramRegressor:
     """Return a regressor trained with this loss, and show its progress."""
     rows = parts.learn
+    model = new_regressor(loss, options, settings)
     with epoch_progress(title, quiet=options.quiet) as show:
-        model = HistogramRegressor(
-            loss=loss,
-            n_bins=options.bins,
-            bins=options.spacing,
-            tails=options.tails,
-            y_range=options.y_range,
-            n_estimators=options.estimators,
-            max_iter=options.epochs,
-            random_state=options.seed,
-            callback=show,
-            **(settings or {}),
-        )
+        model.callback = show
         model.fit(
             data.X.iloc[rows],
             data.y[rows],
@@ -436,6 +445,23 @@ def _train(
         )
     model.callback = None
     return model
+
+
+def new_regressor(
+    loss: str, options: FitOptions, settings: dict[str, Any] | None = None
+) -> HistogramRegressor:
+    """Return a regressor with the options of the command."""
+    return HistogramRegressor(
+        loss=loss,
+        n_bins=options.bins,
+        bins=options.spacing,
+        tails=options.tails,
+        y_range=options.y_range,
+        n_estimators=options.estimators,
+        max_iter=options.epochs,
+        random_state=options.seed,
+        **(settings or {}),
+    )
 
 
 def _own_name(loss: str) -> str:

@@ -67,7 +67,7 @@ def inspect(
     for kind, names in columns.items():
         line = f"Columns of {kind}: {', '.join(names)}"
         console.print(escape(line), style="dim", highlight=False)
-    for target_bins in fitted.bins if bins else ():
+    for target_bins in fitted.objective.bins if bins else ():
         y = percentiles_from_notes(notes) or target_bins.centers
         sigma_in_bins = regressor.sigma_in_bins
         explanation = theory.explain(target_bins, None, y, sigma_in_bins=sigma_in_bins)
@@ -125,6 +125,7 @@ def _details(regressor: HistogramRegressor) -> dict[str, str]:
         "loss": regressor.loss,
         "epochs": str(regressor.n_iter_),
         "bins": str(regressor.bins_)
+        + _atoms(fitted)
         + (f", grown {regressor.n_growths_} times" if regressor.n_growths_ else ""),
         "smoothing": f"{regressor.sigma_in_bins:g} bins in training, "
         f"{regressor.final_sigma_in_bins} in the end",
@@ -158,6 +159,12 @@ def _blend(model: Model) -> str:
         words = [f"{weight:.0%} {part}".replace("%", " %") for weight, part in shares]
         by_target.append(", ".join(words))
     return " | ".join(by_target)
+
+
+def _atoms(model: Model) -> str:
+    """Return how many values the target takes, if it takes few."""
+    atoms = model.blends[0].atoms if model.blends else None
+    return "" if atoms is None else f", at the {len(atoms)} values of the target"
 
 
 def _calibration(model: Model) -> str:

@@ -10,18 +10,16 @@ from numpy.typing import NDArray
 
 from histreg._numba import compiled, is_installed
 
-BLOCK = 64  # rows whose codes stay in the cache, and which do not wait for each other
+BLOCK = 256  # rows whose codes stay in the cache, compared 16 to 64 at a time
+FEW = 12  # rows; each then walks through the trees by itself
+MOST_NODES = 255  # of a tree, so that places in a level are bytes
+NO_CODE_IS_GREATER = 255
 
 
 @functools.cache
 def leaf_sums() -> Callable[..., None] | None:
     """Return `add_leaves` compiled, or None without Numba."""
     return compiled(add_leaves) if is_installed() else None
-
-
-def is_compiled() -> bool:
-    """Whether this process has the compiled loop already."""
-    return leaf_sums.cache_info().currsize > 0
 
 
 def add_leaves(
@@ -32,6 +30,10 @@ def add_leaves(
     total: NDArray[np.float64],
 ) -> None:
     """Add the value of each row's leaf, of all trees in their order.
+
+    A block of rows is compared with every node of a tree, byte by byte, because a
+    processor compares many bytes at once; to look up the nodes that the rows have
+    reached takes 5 to 9 times as long.
 
     Parameters
     ----------
@@ -44,18 +46,41 @@ def add_leaves(
     """
     n_trees, n_nodes = columns.shape
     n = codes.shape[1]
-    nodes = np.empty(BLOCK, dtype=np.int64)
+    place = np.empty(BLOCK, dtype=np.uint8)  # of a row's node within its level
+    is_right = np.empty(BLOCK, dtype=np.uint8)
     for start in range(0, n, BLOCK):
         n_rows = min(BLOCK, n - start)
+        if n_rows < FEW or n_nodes > MOST_NODES:
+            for i in range(start, start + n_rows):
+                for tree in range(n_trees):
+                    node = 0
+                    while node < n_nodes:
+                        code = codes[columns[tree, node], i]
+                        node = 2 * node + 1 + (code > thresholds[tree, node])
+                    total[i] += values[tree, node - n_nodes]
+            continue
+        # Views, so that the loops below have indices that cannot be negative.
+        sums = total[start : start + n_rows]
         for tree in range(n_trees):
             for i in range(n_rows):
-                nodes[i] = 0
-            first = 0  # of the level
+                place[i] = 0
+            first, width = 0, 1  # of the level
             while first < n_nodes:
                 for i in range(n_rows):
-                    node = nodes[i]
-                    code = codes[columns[tree, node], start + i]
-                    nodes[i] = 2 * node + 1 + (code > thresholds[tree, node])
-                first = 2 * first + 1
+                    is_right[i] = 0
+                for j in range(width):
+                    threshold = thresholds[tree, first + j]
+                    if threshold == NO_CODE_IS_GREATER:
+                        continue
+                    own = np.uint8(j)
+                    code = codes[columns[tree, first + j], start : start + n_rows]
+                    for i in range(n_rows):
+                        is_right[i] |= np.uint8(
+                            (place[i] == own) & (code[i] > threshold)
+                        )
+                for i in range(n_rows):
+                    place[i] = np.uint8(place[i] + place[i] + is_right[i])
+                first, width = 2 * first + 1, 2 * width
+            leaves = values[tree]
             for i in range(n_rows):
-                total[start + i] += values[tree, nodes[i] - n_nodes]
+                sums[i] += leaves[place[i]]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ import torch
 from torch import Tensor
 
 from histreg._names import MODEL_JSON
+from histreg._threads import one_thread
 from histreg.bins import Bins
 from histreg.errors import InputError
 from histreg.tabular import model_schema
@@ -30,6 +32,7 @@ from histreg.tabular.objectives import (
 from histreg.tabular.options import layer_sizes
 from histreg.tabular.target_bins import bins_for
 from histreg.tabular.training import (
+    Batches,
     Epoch,
     Generators,
     Measure,
@@ -49,6 +52,7 @@ MOST_ROWS_IN_FOLDS = 10_000  # for validation_fraction="auto"
 MIN_VALIDATION_ROWS = 5  # fewer say nothing about an epoch
 NEAR_EXACT = 0.1  # a CRPS, in standard deviations of y
 SHARPENING_EPOCHS, SHARPENING_PATIENCE = 20, 4
+WORTH_THREADS = 2**29  # weights times rows of a training step; the default has 2**26
 
 
 def new_model(
@@ -60,17 +64,37 @@ def new_model(
 ) -> Model:
     """Return a model with the columns and bins of these rows and first weights."""
     table = rows.inputs
-    bins = bins_for(options, rows.finite_ends)
-    scaling = NumberScaling.of(table.numbers, is_derived=is_derived(table.kinds))
-    codes = LabelCodes.of(table.labels)
-    objective = objective_for(options, bins, *center_and_scale(rows.y))
+    return model_of(
+        options,
+        table.kinds,
+        NumberScaling.of(table.numbers, is_derived=is_derived(table.kinds)),
+        LabelCodes.of(table.labels),
+        objective_for(
+            options, bins_for(options, rows.finite_ends), *center_and_scale(rows.y)
+        ),
+        generators,
+        is_flat=is_flat,
+    )
+
+
+def model_of(
+    options: HistogramRegressor,
+    kinds: tuple[str, ...],
+    scaling: NumberScaling,
+    codes: LabelCodes,
+    objective: Objective,
+    generators: Generators,
+    *,
+    is_flat: bool,
+) -> Model:
+    """Return a model with these columns and bins, and first weights."""
     network = Stack(
         body_for(options, scaling, codes, generators.cpu),
-        len(bins),
+        len(objective.bins),
         objective.n_outputs,
         generator=generators.cpu,
     )
-    return Model(table.kinds, scaling, codes, objective, network, is_flat)
+    return Model(kinds, scaling, codes, objective, network, is_flat)
 
 
 def objective_for(
@@ -197,6 +221,13 @@ def settings_for(
     )
 
 
+def threads_for(model: Model, settings: Settings) -> AbstractContextManager[None]:
+    """Return the context to train in: one thread, unless steps are worth more."""
+    n_weights = sum(weight.numel() for weight in model.network.parameters())
+    is_worth = n_weights * settings.batch_size >= WORTH_THREADS
+    return nullcontext() if is_worth else one_thread()
+
+
 def train_model(
     model: Model,
     rows: NetworkRows,
@@ -206,22 +237,30 @@ def train_model(
     *,
     optimizer: torch.optim.Optimizer | None = None,
     on_epoch: Callable[[Epoch], None] | None = None,
+    batches: Batches | None = None,
 ) -> list[Epoch]:
-    """Train the network, and return its epochs."""
+    """Train the network, and return its epochs; see `train` for the arguments."""
     return train(
         model.network,
         rows,
         held_out,
-        measure_of(model.objective, rows.y),
+        measure_of(model.objective, None if batches else rows.y),
         settings,
         optimizer=optimizer,
         on_epoch=on_epoch,
         generators=generators,
+        batches=batches,
     )
 
 
-def measure_of(objective: Objective, y: Tensor) -> Measure:
-    """Return the loss, score and error of an objective, prepared for y (n, m)."""
+def measure_of(objective: Objective, y: Tensor | None) -> Measure:
+    """Return the loss, score and error of an objective.
+
+    They are prepared for y (n, m), if all targets that will come are known.
+    """
+    if y is None:
+        y = objective.center.new_empty(0, len(objective.bins))
+        return Measure(objective.loss, objective.score_on(y), objective.error)
     return Measure(objective.loss_on(y), objective.score_on(y), objective.error)
 
 
@@ -254,6 +293,7 @@ def train_sharp(
     generators: Generators,
     *,
     optimizer: torch.optim.Optimizer | None = None,
+    batches: Batches | None = None,
 ) -> None:
     """Fit the second readout to sharper targets, with the body frozen."""
     sharp = model.begin_sharp(generators.cpu)
@@ -270,10 +310,11 @@ def train_sharp(
             sharp,
             rows,
             held_out,
-            measure_of(objective, rows.y),
+            measure_of(objective, None if batches else rows.y),
             settings,
             optimizer=optimizer or optimizer_of(sharp.readout, settings),
             generators=generators,
+            batches=batches,
         )
     finally:
         model.network.body.requires_grad_(True)

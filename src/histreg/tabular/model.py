@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 
+from histreg._threads import one_thread
 from histreg.bins import Bins
 from histreg.distribution import Histogram
 from histreg.errors import InputError
@@ -28,6 +30,7 @@ from histreg.tabular.columns import (
     n_numbers,
     named_kinds,
 )
+from histreg.tabular.compiled_blends import compiled_blend
 from histreg.tabular.conformal import Calibration
 from histreg.tabular.model_schema import (
     BLEND,
@@ -43,12 +46,16 @@ from histreg.tabular.predictions import Predictions
 from histreg.tabular.row_groups import RowGroups
 from histreg.tabular.simple_models import SimpleInputs
 
+T = TypeVar("T")
+
 CHUNK = 4096  # rows at once; 16,384 took a fifth longer
+READ_ROWS = 2048  # rows whose predictions are read at once, by one thread
+AT_ONCE = 256  # rows of the networks: what the layers return stays in the cache
 CHUNK_FLOATS = 2**24  # at once: fewer rows for wide tables and large ensembles
-BLOCK = 32
-"""The network is run on a multiple of this many rows, filled up by repeating the last
-one. Sums in float32 then have one order, so that the prediction for a row does not
-depend on the rows beside it."""
+BLOCK, BACKBONE_BLOCK = 8, 32
+"""The networks are run on a multiple of this many rows, filled up by repeating the last
+one; the second number is for a module of the user's. Sums in float32 then have one
+order, so that the prediction for a row does not depend on the rows beside it."""
 
 
 @dataclass
@@ -92,10 +99,13 @@ class Model:
     def bins(self) -> tuple[Bins, ...]:
         """The bins of each target that distributions are predicted on.
 
-        Those of the networks, divided further if the blend says so.
+        Those of the networks, or of their blend: divided further, or around the values
+        of a target that takes few.
         """
-        n = self.blends[0].n_divided if self.blends else 1
-        return tuple(bins.divided(n) for bins in self.objective.bins)
+        bins = tuple(self.objective.bins)
+        if self.blends is None:
+            return bins
+        return tuple(map(Blend.bins, self.blends, bins))
 
     @property
     def n_targets(self) -> int:
@@ -109,31 +119,12 @@ class Model:
 
     def inputs(self, table: Table) -> tuple[Tensor, Tensor]:
         """Return a network's inputs: numbers (n, d) float32, codes (n, c) int64."""
-        numbers = torch.tensor(table.numbers)  # a copy: arrays may be read-only
-        return self.scaling(numbers), self.codes(table.labels)
+        return self.simple_inputs(table)[1:]
 
     def simple_inputs(self, table: Table) -> SimpleInputs:
         """Return the inputs of simple models."""
-        return SimpleInputs(torch.tensor(table.numbers), *self.inputs(table))
-
-    def outputs(self, table: Table) -> Iterator[tuple[Table, Tensor]]:
-        """Yield chunks of rows and their outputs, (M, c, m, o) on the CPU."""
-        stack = self.sharp or self.network
-        device = stack.readout.weight.device
-        n_floats = stack.n_models * (
-            64 * self.scaling.n_outputs + 4 * stack.readout.weight[0].numel() // 64
-        )  # of a row, roughly: embeddings and outputs
-        chunk = max(64, min(CHUNK, CHUNK_FLOATS // max(1, n_floats)))
-        chunk -= chunk % BLOCK
-        for start in range(0, len(table.numbers), chunk):
-            part = table.at(slice(start, start + chunk))
-            numbers, codes = self.inputs(part)
-            n = len(numbers)
-            whole = torch.arange(-(-n // BLOCK) * BLOCK).clamp(max=n - 1)
-            numbers, codes = numbers[whole].to(device), codes[whole].to(device)
-            with torch.inference_mode(), without_autocast(device):
-                outputs = stack(numbers, codes)[:, :n].cpu()
-            yield part, outputs  # outside, or the caller would be in inference mode
+        numbers = torch.tensor(table.numbers)  # a copy: arrays may be read-only
+        return SimpleInputs(numbers, self.scaling(numbers), self.codes(table.labels))
 
     def predictions(
         self, table: Table, groups: Tensor | None = None
@@ -142,25 +133,106 @@ class Model:
 
         ``groups`` (n,) has the group of each row, if the calibration has groups.
         """
-        start = 0
-        for part, outputs in self.outputs(table):
-            end = start + len(part.numbers)
-            yield Predictions.of(
-                outputs,
-                self.objective,
-                self.calibration,
-                is_flat=self.is_flat,
-                blended=self.blended(part),
-                groups=None if groups is None else groups[start:end],
-            )
-            start = end
+        stack = self.sharp or self.network
+        n_floats = stack.n_models * (
+            64 * self.scaling.n_outputs + 4 * stack.readout.weight[0].numel() // 64
+        )  # of a row, roughly: embeddings and outputs
+        chunk = max(64, min(CHUNK, CHUNK_FLOATS // max(1, n_floats)))
+        chunk -= chunk % BACKBONE_BLOCK
+        for rows in _slices(0, len(table.numbers), chunk):
+            # Within the context, nothing is yielded: it would be the caller's as well.
+            yield self._predictions_of(table, rows, groups)
 
-    def blended(self, table: Table) -> Callable[[Histogram, int], Histogram] | None:
-        """Return how the networks' distribution of the i-th target is mixed."""
+    def read(
+        self,
+        table: Table,
+        reading: Callable[[Predictions], T],
+        groups: Tensor | None = None,
+    ) -> list[T]:
+        """Return readings of the predictions for successive rows, in their order.
+
+        As many chunks as torch has threads are evaluated at once, each by one of them:
+        threads that work on rows of their own need not wait for each other.
+
+        Parameters
+        ----------
+        table : Table
+        reading : callable
+            It returns what is kept of the predictions for some rows.
+        groups : Tensor of shape (n,), optional
+            See `predictions`.
+        """
+
+        def read_chunk(chunk: slice) -> list[T]:
+            with one_thread():
+                return [
+                    reading(self._predictions_of(table, rows, groups))
+                    for rows in _slices(chunk.start, chunk.stop, READ_ROWS)
+                ]
+
+        chunks = list(_slices(0, len(table.numbers), CHUNK))
+        n_threads = min(torch.get_num_threads(), len(chunks))
+        if n_threads < 2 or self._device.type != "cpu":
+            read = list(map(read_chunk, chunks))
+        else:
+            pool = ThreadPoolExecutor(n_threads, thread_name_prefix="histreg")
+            try:
+                read = list(pool.map(read_chunk, chunks))
+            finally:
+                pool.shutdown(cancel_futures=True)
+        return [one for part in read for one in part]
+
+    @property
+    def _device(self) -> torch.device:
+        return self.network.readout.weight.device
+
+    def _predictions_of(
+        self, table: Table, rows: slice, groups: Tensor | None
+    ) -> Predictions:
+        inputs = self.simple_inputs(table.at(rows))
+        return Predictions.of(
+            self._outputs(inputs),
+            self.objective,
+            self.calibration,
+            is_flat=self.is_flat,
+            blended=self._blended(inputs),
+            groups=None if groups is None else groups[rows],
+        )
+
+    def _outputs(self, inputs: SimpleInputs) -> Tensor:  # (M, n, m, o) on the CPU
+        stack, device = self.sharp or self.network, self._device
+        block = BLOCK if isinstance(stack.body, TabularBody) else BACKBONE_BLOCK
+        n, parts = len(inputs.scaled), []
+        with torch.inference_mode(), without_autocast(device):
+            for rows in _slices(0, n, AT_ONCE if device.type == "cpu" else n):
+                numbers, codes = inputs.scaled[rows], inputs.codes[rows]
+                n_rows = len(numbers)
+                if n_rows % block:
+                    whole = torch.arange(-(-n_rows // block) * block)
+                    whole = whole.clamp(max=n_rows - 1)
+                    numbers, codes = numbers[whole], codes[whole]
+                outputs = stack(numbers.to(device), codes.to(device))
+                parts.append(outputs[:, :n_rows].cpu())
+            return torch.cat(parts, dim=1) if len(parts) > 1 else parts[0]
+
+    def _blended(
+        self, inputs: SimpleInputs
+    ) -> Callable[[Tensor, int], Histogram] | None:
+        """Return how the networks' outputs (M, n, m, k) for a target are mixed."""
         if self.blends is None:
             return None
-        blends, inputs = self.blends, self.simple_inputs(table)
-        return lambda networks, i: blends[i].distribution(networks, inputs)
+        blends = self.blends
+
+        def blended(outputs: Tensor, i: int) -> Histogram:
+            own_bins = self.objective.bins[i]
+            loop = compiled_blend(blends[i], own_bins)
+            if loop is None:
+                networks = self.objective.distribution(outputs, i)
+                return blends[i].distribution(networks, inputs)
+            probs = loop.probs(outputs[:, :, i], inputs)
+            return Histogram(loop.bins, probs=probs)
+
+        return blended
 
     def calibrate(
         self, table: Table, y: Tensor, groups: RowGroups | None = None
@@ -238,6 +310,7 @@ class Model:
         if self.blends is not None:
             described["blends"] = [blend.described() for blend in self.blends]
             described["n_divided"] = self.blends[0].n_divided
+            described["n_atoms"] = len(self.blends[0].atoms or ())
         tensors = {
             "bins": torch.stack([bins.state() for bins in self.objective.bins]),
             "center": self.objective.center,
@@ -318,10 +391,18 @@ class Model:
             n_divided = described.get("n_divided", 1)  # missing in older models
             for own in bins:
                 own.divided(n_divided)  # raises for bins with tails
+            n_atoms = described.get("n_atoms", 0)  # missing in older models
+            if n_atoms and (len(bins) > 1 or n_divided > 1):
+                raise InputError(
+                    "'n_atoms' must be 0 for several targets and divided bins, got "
+                    f"{n_atoms}"
+                )
+            sizes = (n_divided, n_atoms)
             model.blends = [
-                _loaded_blend(parts, f"{BLEND}{i}.", model, n_divided, tensors)
+                _loaded_blend(parts, f"{BLEND}{i}.", model, sizes, tensors)
                 for i, parts in enumerate(described["blends"])
             ]
+            _ = model.bins  # raises for atoms outside of the bins
         if described["is_calibrated"]:
             named = described.get("calibration_groups")
             model.calibration = Calibration(
@@ -342,6 +423,12 @@ class Model:
             if stack is not None:
                 stack.to(device).eval()
         return self
+
+
+def _slices(start: int, stop: int, size: int) -> Iterator[slice]:
+    """Yield consecutive slices of at most that size."""
+    for at in range(start, stop, size):
+        yield slice(at, min(stop, at + size))
 
 
 def _prefixed(prefix: str, module: nn.Module) -> dict[str, Tensor]:
@@ -372,7 +459,7 @@ def _loaded_blend(
     parts: Sequence[Mapping[str, Any]],
     prefix: str,
     model: Model,
-    n_divided: int,
+    sizes: tuple[int, int],
     tensors: dict[str, Tensor],
 ) -> Blend:
     """Return a blend filled from tensors, after a check of their sizes."""
@@ -383,7 +470,7 @@ def _loaded_blend(
                 n_numbers(model.kinds),
                 model.scaling.n_outputs,
                 model.codes.n_codes,
-                n_divided,
+                *sizes,
             )
     except (OverflowError, RuntimeError) as error:
         raise InputError(

@@ -72,6 +72,8 @@ class Exported(nn.Module):
         self.scaling: NumberScaling = model.scaling
         self.stack: Stack = model.sharp or model.network
         self.blends = None if model.blends is None else nn.ModuleList(model.blends)
+        pairs = zip(model.blends or (), model.objective.bins, strict=False)
+        self.geometries = [blend.geometry(bins) for blend, bins in pairs]
         self.centers: Tensor  # (m, k)
         self.borders: Tensor  # (m, k + 1)
         self.center: Tensor  # (m,)
@@ -137,11 +139,14 @@ class Exported(nn.Module):
     def _blended(self, probs: Tensor, inputs: SimpleInputs) -> Tensor:  # (n, m, k)
         assert self.blends is not None
         by_target = []
-        for i, blend in enumerate(self.blends):
+        for i, (blend, geometry) in enumerate(
+            zip(self.blends, self.geometries, strict=True)
+        ):
             assert isinstance(blend, Blend)
-            own, borders = blend.divided(probs[:, i]), self.borders[i]
-            predicted = blend.predicted(inputs, own, borders, by_search=False)
-            by_target.append(blend.mixed(own, predicted, borders, by_search=False))
+            own = blend.divided(probs[:, i])
+            predicted = blend.predicted(inputs, own, geometry, by_search=False)
+            mixed = blend.mixed(own, predicted, geometry, by_search=False)
+            by_target.append(blend.placed(mixed))
         return torch.stack(by_target, dim=1)
 
     def _average(self, values: Tensor) -> Tensor:

@@ -68,20 +68,19 @@ class Predictions:
         calibration: Calibration | None = None,
         *,
         is_flat: bool,
-        blended: Callable[[Histogram, int], Histogram] | None = None,
+        blended: Callable[[Tensor, int], Histogram] | None = None,
         groups: Tensor | None = None,
     ) -> Predictions:
         """Return the predictions of network outputs, (M, n, m, o) on the CPU.
 
-        ``blended`` mixes the networks' distribution of the i-th target with others.
+        ``blended`` returns the distribution of the i-th target, the networks' mixed
+        with others.
         """
 
         @cache
         def distributions() -> tuple[Histogram, ...]:
-            own = [objective.distribution(outputs, i) for i in range(outputs.shape[2])]
-            if blended is None:
-                return tuple(own)
-            return tuple(blended(histogram, i) for i, histogram in enumerate(own))
+            read = objective.distribution if blended is None else blended
+            return tuple(read(outputs, i) for i in range(outputs.shape[2]))
 
         def means() -> Tensor:
             if isinstance(objective, OnHistogram):  # do not normalise a second time

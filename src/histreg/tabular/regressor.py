@@ -55,6 +55,7 @@ from histreg.tabular.fitting import (
     settings_for,
     sharpening_settings,
     sharpens,
+    threads_for,
     train_model,
     train_sharp,
 )
@@ -79,6 +80,14 @@ from histreg.tabular.predictions import (
 )
 from histreg.tabular.row_groups import RowGroups, group_names, names_of_values
 from histreg.tabular.stacking import stack
+from histreg.tabular.streaming import (
+    RowStream,
+    StreamedBatches,
+    Survey,
+    check_streamable,
+    survey,
+    surveyed_model,
+)
 from histreg.tabular.target_bins import (
     grown_bins,
     n_outside,
@@ -86,7 +95,14 @@ from histreg.tabular.target_bins import (
     warn_if_outside,
     warn_if_unresolved,
 )
-from histreg.tabular.training import Epoch, Generators, Settings, Snapshot, optimizer_of
+from histreg.tabular.training import (
+    Batches,
+    Epoch,
+    Generators,
+    Settings,
+    Snapshot,
+    optimizer_of,
+)
 from histreg.tabular.training_rows import TrainingRows, rows_of
 from histreg.tabular.training_state import TrainingState
 from histreg.targets import TargetFunction
@@ -161,12 +177,15 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     n_estimators : int
         Number of networks, each with its own validation rows; the prediction is their
         mixture.
-    blend_with : "auto", or a sequence of {"linear", "trees"}
+    blend_with : "auto", or a sequence of {"linear", "trees", "forest"}
         Simple models that are mixed with the networks, with the weights that have the
-        lowest CRPS on validation rows, see `histreg.tabular.blending`: ridge regression
-        and boosted trees. ``"auto"`` is both for ``loss="histogram"`` and none for
-        other losses; an empty sequence leaves the networks alone. Without effect on
-        censored targets, in `partial_fit`, and with fewer than 30 validation rows.
+        lowest CRPS on validation rows, see `histreg.tabular.blending`: ridge
+        regression, boosted trees, and a forest of extremely randomised trees. The
+        forest is tried only if there are at least 1,000 rows and their targets are
+        nearly exact, and kept if it gains 2 %. ``"auto"`` is all of them for
+        ``loss="histogram"`` and none for other losses; an empty sequence leaves the
+        networks alone. Without effect on censored targets, in `partial_fit`, and with
+        fewer than 30 validation rows.
     backbone : nn.Module, optional
         A module to use instead of the default body: (n, d) float32 -> (n, h). Its input
         is the scaled numbers, then labels as one-hot columns. A copy is trained,
@@ -236,7 +255,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     bit, up to eight copies per row on average; other weights multiply the loss of their
     row. Results for a ``random_state`` are the same on one machine, also for fits in
     several threads, and close on others. Torch's global generators and settings have
-    no effect and are not changed.
+    no effect and are not changed, except that small networks are trained with one of
+    torch's threads: the number is restored afterwards.
 
     A `fit` or `partial_fit` that fails, because its input is refused, a callback raises
     or Ctrl-C is pressed, leaves the estimator as it was before the call.
@@ -403,28 +423,114 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                     generators.cpu,
                 )
                 settings = settings_for(self, len(rows))
-                history = self._train(rows, held_out, settings, generators)
+                with threads_for(self.model_, settings):
+                    history = self._train(rows, held_out, settings, generators)
+                    if sharpens(self):
+                        train_sharp(
+                            self,
+                            self.model_,
+                            rows,
+                            held_out,
+                            sharpening_settings(settings),
+                            generators,
+                        )
+                    if data.other_end is None:
+                        names = blended_models(self)
+                        # Given bins stay as they are.
+                        divides = isinstance(self.bins, str)
+                        stack(
+                            self.model_,
+                            names,
+                            data,
+                            rows,
+                            held_out,
+                            generators,
+                            divides_bins=divides,
+                        )
+            self._keep(history)
+        return self
+
+    def fit_stream(
+        self,
+        rows: RowStream,
+        *,
+        sample_size: int = 100_000,
+        epoch_size: int = 1_000_000,
+    ) -> Self:
+        """Learn columns, bins and weights from a table that need not fit into memory.
+
+        One pass learns columns and bins from quantile sketches and keeps a sample of
+        rows. The networks are then trained on the whole table, read in random order, a
+        part at a time. A tenth of the table, but at most half of the sample and 10,000
+        rows, is for validation; all networks share these rows. Ridge regression and
+        boosted trees are fitted to the sample alone and mixed with the networks.
+
+        Parameters
+        ----------
+        rows : RowStream
+            Such as `histreg.tabular.ParquetRows`: one target, all known.
+        sample_size : int
+            The most rows to keep in memory, for validation and the simple models.
+        epoch_size : int
+            The most rows of an epoch. An epoch of a larger table goes on where the one
+            before it stopped, so that ``max_iter`` and early stopping count such parts
+            of a pass.
+
+        Returns
+        -------
+        HistogramRegressor
+            The estimator itself, as after `fit`. The sketches cannot be seeded: two
+            fits with the same ``random_state`` differ a little once a column has more
+            than 4,096 rows, see `histreg.tabular.summaries`. ``n_clipped_`` is
+            estimated from a sketch too. Needs the extra ``stream``.
+        """
+        check_options(self)
+        check_streamable(self, sample_size, epoch_size)
+        device = device_of(self.device)
+        with _plain_torch(device), self._all_or_nothing(goes_on=False):
+            seed = _random_state(self.random_state).randint(2**31)
+            draws = np.random.default_rng(seed)
+            first_table = partial(self._read_table, reset=True)
+            found = survey(self, rows, first_table, sample_size, draws)
+            with self._drawing(seed, device) as generators:
+                model = surveyed_model(self, found, generators)
+                warn_if_unresolved(self, found.summary.targets(), stacklevel=2)
+                self._begin(model)
+                self._count_streamed(found)
+                sample = found.sample.with_inputs(
+                    self.model_.inputs(found.sample.inputs), device
+                )
+                held_out = torch.zeros(
+                    self.model_.network.n_models, len(sample), dtype=torch.bool
+                )
+                held_out[:, : found.n_validation] = True
+                held_out = held_out.to(device)
+                settings = settings_for(self, found.n_training)
+                batches = StreamedBatches(
+                    rows, found, self.model_, settings, epoch_size, draws
+                )
+                history = self._train(
+                    sample, held_out, settings, generators, batches=batches
+                )
                 if sharpens(self):
                     train_sharp(
                         self,
                         self.model_,
-                        rows,
+                        sample,
                         held_out,
                         sharpening_settings(settings),
                         generators,
+                        batches=batches,
                     )
-                if data.other_end is None:
-                    names = blended_models(self)
-                    divides = isinstance(self.bins, str)  # given bins stay as they are
-                    stack(
-                        self.model_,
-                        names,
-                        data,
-                        rows,
-                        held_out,
-                        generators,
-                        divides_bins=divides,
-                    )
+                stack(
+                    self.model_,
+                    blended_models(self),
+                    found.sample,
+                    sample,
+                    held_out,
+                    generators,
+                    divides_bins=isinstance(self.bins, str),
+                )
             self._keep(history)
         return self
 
@@ -486,19 +592,20 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                     if sharpens(self):
                         readout = self.model_.begin_sharp(generators.cpu).readout
                         self._optimizers.append(optimizer_of(readout, settings))
-                history = self._train(
-                    rows, no_validation, settings, generators, self._optimizers[0]
-                )
-                if sharpens(self) and self._optimizers:
-                    train_sharp(
-                        self,
-                        self.model_,
-                        rows,
-                        no_validation,
-                        settings,
-                        generators,
-                        optimizer=self._optimizers[1],
+                with threads_for(self.model_, settings):
+                    history = self._train(
+                        rows, no_validation, settings, generators, self._optimizers[0]
                     )
+                    if sharpens(self) and self._optimizers:
+                        train_sharp(
+                            self,
+                            self.model_,
+                            rows,
+                            no_validation,
+                            settings,
+                            generators,
+                            optimizer=self._optimizers[1],
+                        )
             self._keep(history, append=not first)
         return self
 
@@ -688,6 +795,12 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         iterator of Predictions
             In the order of the rows.
         """
+        return self.model_.predictions(*self._rows_to_predict(X, groups))
+
+    def _rows_to_predict(
+        self, X: Any, groups: ArrayLike | None
+    ) -> tuple[Table, Tensor | None]:
+        """Return the table and the group of each row, if the model has groups."""
         table = self._table(X)
         calibration = self.model_.calibration
         known = None if calibration is None else calibration.groups
@@ -701,7 +814,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         codes = None
         if known is not None and groups is not None:
             codes = known.codes_of(self._group_names(table, groups))
-        return self.model_.predictions(table, codes)
+        return table, codes
 
     def predict_dist(self, X: Any) -> Histogram | tuple[Histogram, ...]:
         """Return the predicted distribution of each row.
@@ -762,8 +875,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         """
         checked_coverages(coverage)
         check_choice("method", method, INTERVALS)
-        chunks = self.predict_in_chunks(X, groups=groups)
-        parts = [p.interval(coverage, method) for p in chunks]
+        table, codes = self._rows_to_predict(X, groups)
+        parts = self.model_.read(table, lambda p: p.interval(coverage, method), codes)
         lower, upper = map(np.concatenate, zip(*parts, strict=True))
         return lower, upper
 
@@ -834,7 +947,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         check_count("n_samples", n_samples, at_least=1)
         generator = torch.Generator()
         generator.manual_seed(int(_random_state(random_state).randint(2**31)))
-        return self._read(X, lambda p: p.sample(n_samples, generator))
+        chunks = self.predict_in_chunks(X)  # one after the other, as draws are
+        return np.concatenate([p.sample(n_samples, generator) for p in chunks])
 
     def save(self, path: str | Path) -> None:
         """Write the fitted model into a folder, as JSON and safetensors.
@@ -1111,7 +1225,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
 
     def _read_table(self, X: Any, *, reset: bool) -> Table:
         """Return a table after scikit-learn's checks."""
-        if nw.dependencies.is_into_dataframe(X):
+        is_array = isinstance(X, np.ndarray)  # known sooner than what is a frame
+        if not is_array and nw.dependencies.is_into_dataframe(X):
             with _input_errors():
                 validate_data(self, X, skip_check_array=True, reset=reset)
             kinds = kinds_of(X) if reset else self.model_.kinds
@@ -1125,7 +1240,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                     estimator=self,
                 )
             return table
-        if issparse(X):
+        if not is_array and issparse(X):
             raise InputError(
                 f"X must be dense, got a sparse {type(X).__name__} of shape {X.shape}; "
                 "use X.toarray(), or a column of labels instead of one-hot columns"
@@ -1172,6 +1287,10 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         """Learn columns and bins, and draw the first weights."""
         model = new_model(self, data, generators, is_flat=is_flat)
         warn_if_unresolved(self, data.y, stacklevel=3)
+        self._begin(model)
+
+    def _begin(self, model: Model) -> None:
+        """Take a model with first weights."""
         self.model_ = model.to(device_of(self.device))
         self._structure = structure_of(self)
         self._optimizers = []
@@ -1213,6 +1332,13 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         self.n_seen_ += data.y.numel()
         return data.with_inputs(self.model_.inputs(data.inputs), device)
 
+    def _count_streamed(self, found: Survey) -> None:
+        """Count the targets of a stream, and warn of those outside the bins."""
+        [bins] = self.model_.objective.bins
+        self.n_seen_ = found.summary.n_rows
+        self.n_clipped_ = found.summary.n_outside(bins.lowest, bins.highest)
+        warn_if_outside(self, self.n_clipped_, self.n_seen_, [bins], stacklevel=3)
+
     def _train(
         self,
         rows: NetworkRows,
@@ -1220,6 +1346,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         settings: Settings,
         generators: Generators,
         optimizer: torch.optim.Optimizer | None = None,
+        batches: Batches | None = None,
     ) -> list[Epoch]:
         history = train_model(
             self.model_,
@@ -1229,6 +1356,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             generators,
             optimizer=optimizer,
             on_epoch=self._report,
+            batches=batches,
         )
         if not math.isfinite(history[-1].loss):
             self._optimizers = []  # their averages are not finite either
@@ -1262,7 +1390,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         self, X: Any, reading: Callable[[Predictions], NDArray[np.float64]]
     ) -> NDArray[np.float64]:
         """Return a reading of the predictions of all rows, some rows at a time."""
-        return np.concatenate([reading(part) for part in self.predict_in_chunks(X)])
+        table, groups = self._rows_to_predict(X, None)
+        return np.concatenate(self.model_.read(table, reading, groups))
 
     @classmethod
     def _with_options(cls, options: dict[str, Any], device: str) -> HistogramRegressor:

@@ -15,8 +15,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from histreg._numba import is_loaded
+from histreg._threads import boosting_threads
 from histreg.errors import InputError
-from histreg.tabular.compiled_trees import is_compiled, leaf_sums
+from histreg.tabular.compiled_columns import level_loop
+from histreg.tabular.compiled_trees import leaf_sums
 from histreg.tabular.simple_models import Fitted, SimpleInputs, SimpleModel, n_below
 
 if TYPE_CHECKING:
@@ -30,7 +33,6 @@ MOST_TREES, TREES_AT_ONCE = 300, 50  # of each fold
 UPPER_LEVELS = 3  # of a tree; 2 and 4 are slower
 LEARNING_RATE = 0.08
 MIN_ROWS_IN_LEAF = 5
-WORTH_COMPILING = 2_048  # rows; to load Numba takes a second or two
 CHUNK = 1_024  # rows at once; their decisions stay in the cache
 
 
@@ -85,9 +87,15 @@ class TreeModel(SimpleModel):
 
     def codes(self, inputs: SimpleInputs, *, by_search: bool = True) -> Tensor:
         """Return the coded columns, (d + G c, n) uint8."""
-        numbers = inputs.numbers.T  # (d, n)
-        places = n_below(self.borders, numbers, by_search=by_search) + 1
-        coded = [places.masked_fill(numbers.isnan(), 0).to(torch.uint8)]
+        if by_search and is_loaded():
+            levels = torch.empty(inputs.numbers.shape[::-1], dtype=torch.uint8)
+            parts = (inputs.numbers, self.borders, levels)
+            level_loop()(*(part.numpy() for part in parts))
+            coded = [levels]
+        else:
+            numbers = inputs.numbers.T  # (d, n)
+            places = n_below(self.borders, numbers, by_search=by_search) + 1
+            coded = [places.masked_fill(numbers.isnan(), 0).to(torch.uint8)]
         for ranks in self.ranks:
             by_column = ranks.split(self.n_codes) if self.n_codes else ()
             for own, labels in zip(by_column, inputs.codes.unbind(1), strict=True):
@@ -99,18 +107,19 @@ class TreeModel(SimpleModel):
         if not by_search:  # for ONNX, which has no loop over chunks either
             return self._sum(self.codes(inputs, by_search=False))
         n = len(inputs.numbers)
-        add_leaves = leaf_sums() if n >= WORTH_COMPILING or is_compiled() else None
+        add_leaves = leaf_sums()
         parts = []
-        for rows in torch.arange(n).split(CHUNK):
-            codes = self.codes(inputs.at(rows))
+        for start in range(0, n, CHUNK):
+            rows = slice(start, start + CHUNK)
+            codes = self.codes(SimpleInputs(*(part[rows] for part in inputs)))
             if add_leaves is None:
                 parts.append(self._sum(codes))
             else:
-                total = torch.zeros(len(rows), dtype=torch.float64)
+                total = torch.zeros(codes.shape[1], dtype=torch.float64)
                 nodes = (self.columns, self.thresholds, self.values)
                 add_leaves(*(part.numpy() for part in (codes, *nodes, total)))
                 parts.append(self.bias + total)
-        return torch.cat(parts)
+        return torch.cat(parts) if len(parts) > 1 else parts[0]
 
     def described(self) -> dict[str, int]:
         """Return the numbers of folds and trees, and the depth."""
@@ -269,17 +278,18 @@ def _boosted(
     ]
     by_stage = np.empty((MOST_TREES, len(y)))
     errors = np.full(MOST_TREES, np.inf)
-    for grown in range(0, MOST_TREES, TREES_AT_ONCE):
-        stages = slice(grown, grown + TREES_AT_ONCE)
-        for fold, (booster, own) in enumerate(zip(boosters, codes, strict=True)):
-            is_in = folds == fold
-            booster.set_params(max_iter=stages.stop)
-            booster.fit(own[~is_in], y[~is_in], weight[~is_in])
-            for stage, predicted in enumerate(booster.staged_predict(own[is_in])):
-                by_stage[stage, is_in] = predicted
-        errors[stages] = ((by_stage[stages] - y) ** 2 * weight).mean(axis=1)
-        if errors.argmin() < grown:
-            break  # these did no better than fewer
+    with boosting_threads(codes[0].size):
+        for grown in range(0, MOST_TREES, TREES_AT_ONCE):
+            stages = slice(grown, grown + TREES_AT_ONCE)
+            for fold, (booster, own) in enumerate(zip(boosters, codes, strict=True)):
+                is_in = folds == fold
+                booster.set_params(max_iter=stages.stop)
+                booster.fit(own[~is_in], y[~is_in], weight[~is_in])
+                for stage, predicted in enumerate(booster.staged_predict(own[is_in])):
+                    by_stage[stage, is_in] = predicted
+            errors[stages] = ((by_stage[stages] - y) ** 2 * weight).mean(axis=1)
+            if errors.argmin() < grown:
+                break  # these did no better than fewer
     best = int(errors.argmin())
     return _Boosted(boosters, depth, best + 1, float(errors[best]), by_stage[best])
 

@@ -116,9 +116,7 @@ EXPERIMENTS = (
             "The test MSE of each reading with both losses; the reading that is used "
             "is in bold. Lines and bands: the paper's means and their 95 % intervals.",
         ),
-        conclusion=(
-            "A head that is shared by all steps comes nearest to the paper's numbers."
-        ),
+        conclusion="readings",
     ),
     Experiment(
         "forecasts-per-step",
