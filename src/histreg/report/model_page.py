@@ -429,8 +429,9 @@ def _worst_rows(
 def _cell(value: Any) -> str:
     if value is None or value != value:
         return ""
-    # A year or an id has no thousands.
-    return f"{value:.10g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:.10g}"  # a year or an id has no thousands
+    return str(value).removesuffix(" 00:00:00")  # a day
 
 
 class Column(NamedTuple):
