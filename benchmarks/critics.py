@@ -632,7 +632,7 @@ def draw(records: list[dict[str, Any]], path: Path) -> None:
     games = [game for game in GAMES if any(r["game"] == game for r in records)]
     n_columns = min(3, len(games))
     n_rows = -(-len(games) // n_columns)
-    size = (3.5 * n_columns, 2.9 * n_rows + 0.4)
+    size = (max(6.0, 3.5 * n_columns) + 1.7, 3.2 * n_rows)
     figure, axes = plt.subplots(
         n_rows, n_columns, figsize=size, layout="constrained", squeeze=False
     )
@@ -656,7 +656,7 @@ def draw(records: list[dict[str, Any]], path: Path) -> None:
             ax.plot(steps, mean, mark, ls="-", color=colour, ms=3, lw=1, label=method)
         ax.set(title=game, xlabel="steps", ylabel="return")
     handles = axes[0, 0].get_legend_handles_labels()
-    figure.legend(*handles, loc="outside upper center", ncols=len(looks), fontsize=9)
+    figure.legend(*handles, loc="outside right upper", fontsize=9)
     figure.savefig(path, dpi=100)
 
 

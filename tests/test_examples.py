@@ -11,6 +11,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from tests.pages import script
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
@@ -45,15 +47,25 @@ def test_the_forecaster_without_its_drawing_fits_on_a_screen():
     assert len(program.splitlines()) < 40
 
 
-def test_an_agent_learns_values_over_bins_that_grow(tmp_path):
+def test_an_agent_learns_values_over_the_range_of_its_returns(tmp_path):
     lines = printed("value_learning.py", tmp_path, "1500").splitlines()
     assert len(lines) == 10
     lengths = [float(re.search(r"lasted +([\d.]+)", line)[1]) for line in lines]
     assert all(8 < length < 500 for length in lengths)  # no pole falls sooner
     highs = [float(re.search(r"high=([\d.]+)", line)[1]) for line in lines]
-    # Bins begin at [-1, 1]. A return is one more for each step the pole stands, and is
-    # learnt step by step; where bins did not grow it would be cut off at 1.
-    assert highs[0] == 1 < 3 <= highs[-1] and highs == sorted(highs)
+    # 1 / (1 - 0.99) and padding: no return reaches it, so that the bins stay.
+    assert min(highs) == max(highs) > 100
+
+
+def test_the_bins_of_an_agent_grow_if_rewards_are_larger_than_expected(capsys):
+    example = script("value_learning.py", "examples")
+    example.REWARD = 0.01
+    example.main(1500)
+    lines = capsys.readouterr().out.splitlines()
+    highs = [float(re.search(r"high=([\d.]+)", line)[1]) for line in lines]
+    # Bins begin at [0, 1]. A return is one more for each step the pole stands, and is
+    # learnt step by step; where bins did not grow it would be cut off.
+    assert 1 < highs[0] < 2 and highs[-1] >= 3 and highs == sorted(highs)
 
 
 def test_an_agent_with_the_squared_error_differs_in_four_lines():
