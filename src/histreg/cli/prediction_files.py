@@ -159,12 +159,17 @@ def compute(
         If a file cannot be predicted, or its workers die. Finished files are kept.
     """
     waiting, at_work = deque(tasks), dict[Future[bool], Task]()
+    # A worker that dies may take others' tasks with it, so each is tried again alone.
+    suspects: deque[Task] = deque()
     losses: Counter[Path] = Counter()
     n_finished = 0
     try:
-        while waiting or at_work:
+        while waiting or suspects or at_work:
             while waiting and len(at_work) < 2 * pool.n_workers:
                 task = waiting.popleft()
+                at_work[pool.submit(predict_file, task)] = task
+            if suspects and not at_work:
+                task = suspects.popleft()
                 at_work[pool.submit(predict_file, task)] = task
             ready, _ = wait(at_work, timeout=WAIT_S, return_when=FIRST_COMPLETED)
             pool.check()
@@ -181,7 +186,7 @@ def compute(
                             "finished files are kept: run the same command again to go "
                             "on"
                         ) from error
-                    waiting.append(task)
+                    suspects.append(task)
                     continue
                 if not is_finished:
                     raise KeyboardInterrupt
