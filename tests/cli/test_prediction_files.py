@@ -19,6 +19,7 @@ from histreg.errors import InputError
 from histreg.executors import InProcess, Processes
 from histreg.tabular.parquet_rows import ParquetFiles
 from tests.cli.running import assert_refused, histreg, houses
+from tests.test_executors import cluster  # noqa: F401
 
 N_FILES = 6
 ASKED = ["--interval", "0.9", "--quantiles", "0.25"]
@@ -105,6 +106,31 @@ def test_every_executor_writes_the_same(place, executor):
     arguments = ["--quantiles", "0.5", "--executor", executor, "--jobs", "2"]
     histreg("predict", "model", "parts", "--out", "there", *arguments)
     assert read(place / "there").equals(read(place / "here"))
+
+
+@pytest.mark.slow
+def test_files_on_dask_survive_the_death_of_a_worker(place, cluster):  # noqa: F811
+    address, workers, _ = cluster
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "histreg", "predict", "model", "parts"),
+            *("--out", "out", "--executor", f"dask://{address}"),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        until = time.monotonic() + PATIENCE_S
+        while not list(place.glob("out/.*")) and time.monotonic() < until:
+            time.sleep(0.001)  # until a worker writes
+        workers[0].kill()
+        shown, errors = process.communicate()
+    assert process.returncode == 0, errors
+    assert "400 rows in 6 files in out" in shown
+    assert len(read(place / "out")) == 400
+    histreg("predict", "model", "parts", "--out", "here")
+    pd.testing.assert_frame_equal(read(place / "out"), read(place / "here"))
 
 
 def test_finished_files_are_kept_and_missing_ones_computed(place):
