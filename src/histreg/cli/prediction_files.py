@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
-from histreg._files import atomic_write
+from histreg._files import atomic_write, remove_abandoned
 from histreg.cli.columns import quoted_names
 from histreg.cli.outputs import check_output_folder, files_of_model
 from histreg.cli.predicted_columns import Array, Asked, columns_of
@@ -32,10 +32,10 @@ from histreg.errors import InputError
 from histreg.executors import Pool, WorkerLostError, is_stopping
 from histreg.tabular.columns import INSTANT, NUMBER_OR_TIME
 from histreg.tabular.parquet_rows import (
-    PART_ROWS,
     TEXTS,
     ParquetFiles,
     frame_of,
+    part_rows,
     read_errors,
 )
 from histreg.tabular.regressor import HistogramRegressor
@@ -202,6 +202,9 @@ def compute(
     except BaseException:
         pool.stop()
         raise
+    finally:
+        for folder in {task.destination.parent for task in tasks}:
+            remove_abandoned(folder)  # by workers that died
     return n_finished, False
 
 
@@ -315,8 +318,9 @@ def _batches(
     files = ParquetFiles(task.source)
     names, labels = feature_names(regressor), labels_of(regressor)
     own = pq.read_schema(task.source).names
+    columns = [*own, *(name for name in names if name not in own)]
     for group in files.row_groups:
-        for batch in files.batches(group, [*own, *(set(names) - set(own))], PART_ROWS):
+        for batch in files.batches(group, columns, part_rows(len(columns))):
             table = pa.Table.from_batches([batch])
             yield batch.select(own), frame_of(table.select(names), labels)
 
