@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo demo-study report docs refresh pictures notebooks test test-all test-frameworks test-skpro test-oldest fuzz check lint types format constraints release-check bench bench-critics bench-forecasting bench-loss bench-regressor bench-shapes bench-study bench-survival bench-tables clean
+.PHONY: demo demo-study report docs refresh pictures notebooks test test-all test-frameworks test-skpro test-oldest fuzz check lint types format constraints release-check bench bench-critics bench-forecasting bench-loss bench-regressor bench-scale bench-shapes bench-study bench-survival bench-tables clean
 
 # A table that comes with the package: check, fit, report, and the paper's question.
 demo: $(INSTALLED)
@@ -131,6 +131,12 @@ release-check: $(RELEASE)/.installed $(INSTALLED)
 # Ratios against the project's goals, in a few minutes.
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/speed.py
+
+# Tables larger than memory; more rows with ROWS=100000000.
+ROWS ?= 1000000
+bench-scale: $(INSTALLED)
+	$(BIN)/python benchmarks/scale.py fit --rows $(ROWS) --quiet
+	$(BIN)/python benchmarks/scale.py predict --rows $(ROWS) --quiet
 
 bench-loss: $(INSTALLED)
 	$(BIN)/pip install -q -c constraints.txt --no-deps hl-gauss-pytorch torch-einops-utils einops einx frozendict loguru
