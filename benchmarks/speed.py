@@ -1,9 +1,12 @@
-"""Speed of the loss and of the distribution, as ratios against the project's goals.
+"""Speed of what the project has goals for, as ratios against them.
 
     make bench
 
-Runs with one thread and measures its processor time, which depends little on what else
-the machine does. What is compared takes turns; a time is the least of all rounds. A
+Four parts: the distribution, the loss, predictions from a table
+(``benchmarks/predict.py``), and the mixed stacks of the study's trainer
+(``benchmarks/study.py``). Unless two cores are named, one thread runs and its processor
+time is measured, which depends little on what else the machine does. What is compared
+takes turns; a time is the least of all rounds. A
 step of a loss is forward and backward to the logits, float32, and its unit is a step of
 ``F.cross_entropy`` with class indices. The unit of the distribution is a softmax over
 the same logits; the Histogram is made anew each time, so that nothing is cached.
@@ -12,6 +15,7 @@ the same logits; the Histogram is made anew each time, so that nothing is cached
 from __future__ import annotations
 
 import argparse
+import os
 import time
 import warnings
 from collections.abc import Callable, Mapping
@@ -21,6 +25,8 @@ import torch.nn.functional as F
 
 from histreg import Bins, Histogram, HistogramLoss
 from histreg import _compiled as compiled
+from predict import print_predictions
+from study import BAR_OF_MIXED, engines, measure
 
 BATCHES = 32, 256, 4096, 65536
 N_BINS = 100, 256
@@ -147,19 +153,42 @@ def print_distribution(seconds: float) -> None:
         print(f"{name:<24}{ratio:>14.1f}   {verdict(ratio, bar)}", flush=True)
 
 
+def print_trainer(seconds: float) -> None:
+    """Print the speed of mixed stacks beside that of their products."""
+    print("\nthe study's trainer, two processes, us per step of one network")
+    print(f"{'mixed stack':<24}{'products':>12}{'histreg':>12}")
+    contenders = {e.name: e for e in engines(None)}
+    names = "products, methods", "histreg, methods"
+    for shape in ("pole", "song"):
+        rounds = [
+            [measure(contenders[name], shape, seconds)["us_per_step"] for name in names]
+            for _ in range(2)
+        ]
+        bare, own = (min(times) for times in zip(*rounds, strict=True))
+        ratio = max(bare / own for bare, own in rounds)
+        print(
+            f"{shape:<24}{bare:>12.0f}{own:>12.0f}   {ratio:.2f} of the products' speed"
+            f"   bar {BAR_OF_MIXED:.2f}   "
+            f"{'met' if ratio >= BAR_OF_MIXED else 'MISSED'}",
+            flush=True,
+        )
+
+
 def main() -> None:
-    """Print both tables."""
+    """Print all tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=5.0, help="per line of losses")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(0)
     warnings.simplefilter("error")
-    print(f"torch {torch.__version__}, one thread, processor times")
+    print(f"torch {torch.__version__}, load before {os.getloadavg()[0]:.1f}")
     # First the distribution: a softmax pays for new pages as it does in a new process,
     # and not once the allocator has large arrays to use again.
     print_distribution(8 * arguments.seconds)
     print_loss(arguments.seconds)
+    print_predictions(200_000)
+    print_trainer(2 * arguments.seconds)
 
 
 if __name__ == "__main__":

@@ -80,7 +80,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": "/",  # all are run
-    "ignore_pattern": "value_learning",  # agents, without a picture
+    "ignore_pattern": "value_learning|distributed",  # without a picture
     "within_subsection_order": "ExampleTitleSortKey",
     "abort_on_example_error": True,
     "download_all_examples": False,

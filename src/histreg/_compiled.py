@@ -38,6 +38,8 @@ class CompiledGaussian:
         Of a bin and of the Gaussian, in units of y.
     """
 
+    divides_gradient = True  # see `evaluated_cross_entropy`
+
     def __init__(self, bins: Bins, width: float, sigma: float) -> None:
         self._low, self._high, self._n_bins = bins.low, bins.high, bins.n_bins
         self._n_places, self._reach = _table_size(width, sigma)
@@ -53,7 +55,10 @@ class CompiledGaussian:
     def __call__(
         self, reduction: str, logits: Tensor, y: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Return the loss and the gradient of each sample's, softmax - target.
+        """Return the loss and its gradient: of each sample softmax - target.
+
+        With ``reduction="mean"`` the gradient is divided by the number of samples here,
+        where its numbers are at hand anyway.
 
         Parameters
         ----------
@@ -63,6 +68,8 @@ class CompiledGaussian:
             Finite and within the bins.
         """
         gradient = logits.softmax(dim=-1)
+        is_mean = reduction == "mean" and y.numel() > 0
+        share = np.float32(1) / np.float32(y.numel()) if is_mean else np.float32(1)
         n_losses = y.numel() if reduction == "none" else 0
         losses = np.empty(n_losses, dtype=np.float32)
         total = _subtract_targets()(
@@ -74,6 +81,7 @@ class CompiledGaussian:
             self._reach,
             self._mass,
             self._rise,
+            share,
             losses,
             gradient.numpy().reshape(-1, self._n_bins),
         )
@@ -125,12 +133,14 @@ def subtract_targets(
     reach: int,
     mass: np.ndarray,
     rise: np.ndarray,
+    share: np.float32,
     losses: np.ndarray,
     probs: np.ndarray,
 ) -> float:
     """Subtract the targets from probs (n, k), and return the sum of the losses.
 
-    Each loss is also written to ``losses``, unless that is empty.
+    The differences are multiplied by ``share``. Each loss is also written to
+    ``losses``, unless that is empty.
     """
     n, k = logits.shape
     last = k * n_places - 1
@@ -138,14 +148,14 @@ def subtract_targets(
     for i in range(n):
         place = (np.float64(y[i]) - low) * places_per_y
         index = min(int(place), last)  # y == high is the end of the last bin
-        share = np.float32(place - index)
+        part = np.float32(place - index)
         row, first = index % n_places, index // n_places - reach
         begin, end = max(0, -first), min(mass.shape[1], k - first)
         scale = np.float32(1)
         if end - begin < mass.shape[1]:  # cut off at an end of the bins
             inside = 0.0
             for j in range(begin, end):
-                inside += np.float64(mass[row, j]) + share * rise[row, j]
+                inside += np.float64(mass[row, j]) + part * rise[row, j]
             scale = np.float32(1 / inside)
         # One logit and its probability give the logarithm of the sum: that of the bin
         # of y, or the largest if that probability has lost digits.
@@ -155,9 +165,12 @@ def subtract_targets(
         logit, log_prob = logits[i, origin], math.log(probs[i, origin])
         excess = np.float32(0)  # of the logits over that one, under the target
         for j in range(begin, end):
-            p = (mass[row, j] + share * rise[row, j]) * scale
+            p = (mass[row, j] + part * rise[row, j]) * scale
             excess += p * (logits[i, first + j] - logit)
             probs[i, first + j] -= p
+        if share != 1:
+            for j in range(k):
+                probs[i, j] *= share
         loss = -log_prob - float(excess)
         total += loss
         if len(losses):

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-from histreg._tensors import at_least_float32, is_concrete
+from histreg._tensors import at_least_float32, is_concrete, is_free_to_read
 from histreg._windows import Window
 
 # Dense targets of more logits than this are evaluated in pieces of at most so many: a
@@ -95,7 +95,8 @@ def evaluated_cross_entropy(
     Parameters
     ----------
     loss, evaluate : callable
-        See `_WithGradient`.
+        See `_WithGradient`. If ``evaluate`` has a true ``divides_gradient``, the
+        gradient that it returns with ``"mean"`` is that of the mean.
     logits : Tensor of shape (..., k)
     y : Tensor of shape (...)
     reduction : {"none", "mean", "sum"}
@@ -146,6 +147,10 @@ class _WithGradient(torch.autograd.Function):
     ) -> Tensor:
         value, ctx.gradient = evaluate(reduction, logits.detach(), *data)
         ctx.loss, ctx.evaluate, ctx.reduction = loss, evaluate, reduction
+        ctx.n_data = len(data)
+        ctx.is_divided = reduction == "mean" and getattr(
+            evaluate, "divides_gradient", False
+        )
         ctx.n_samples = logits.numel() // logits.shape[-1]
         ctx.save_for_backward(logits, *data)
         return value
@@ -153,11 +158,23 @@ class _WithGradient(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         scale = grads[0]  # () if reduced, else (...)
+        gradient, ctx.gradient = ctx.gradient, None
+        if (
+            ctx.is_divided
+            and gradient is not None
+            and not torch.is_grad_enabled()
+            and is_free_to_read(scale)
+        ):
+            # The usual backward pass of a mean: nothing is left to do.
+            if scale.item() != 1:
+                gradient.mul_(scale)
+            return (None, None, None, gradient, *[None] * ctx.n_data)
         if ctx.reduction == "none":
             scale = scale.unsqueeze(-1)
         elif ctx.reduction == "mean":
             scale = scale / ctx.n_samples
-        gradient, ctx.gradient = ctx.gradient, None
+        if ctx.is_divided and gradient is not None:
+            gradient = gradient * ctx.n_samples
         if torch.is_grad_enabled():  # create_graph=True
             logits, *data = ctx.saved_tensors
             value = ctx.loss(logits, *data).sum()
@@ -169,8 +186,7 @@ class _WithGradient(torch.autograd.Function):
                 _, gradient = ctx.evaluate("none", logits.detach(), *data)
             # Several gradients at once (is_grads_batched) do not fit in place.
             gradient = gradient.mul_(scale) if is_concrete(scale) else gradient * scale
-        n_data = len(ctx.needs_input_grad) - 4
-        return (None, None, None, gradient, *[None] * n_data)
+        return (None, None, None, gradient, *[None] * ctx.n_data)
 
 
 def _evaluate_window(

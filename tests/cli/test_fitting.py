@@ -126,6 +126,12 @@ def test_targets_may_be_intervals(options, capsys):
     data = fitting.read(chosen)
     assert list(data.X.columns) == ["size", "kind", "sold", "zone"]
     assert len(data.y) == 59 and np.isnan(data.y).sum() == 5  # row 4 has no bound
+    expected = data.y + 4500  # the middle
+    one_bound, known = slice(4, 9), slice(19, 29)  # row 4 is not there
+    expected[one_bound], expected[known] = data.y[one_bound], data.y[known]
+    expected[9:14] = data.upper[9:14]
+    np.testing.assert_allclose(data.middle, expected)
+    assert fitting.check(data, chosen).n_rows == 59
     parts = fitting.split(data, chosen)
     assert not len(parts.calibrate)
     model = fitting.fit(data, parts, chosen)
@@ -139,5 +145,12 @@ def test_targets_may_be_intervals(options, capsys):
     assert scores_from_notes(notes) == tested.scores
     print_scores(tested.scores, 11, "price")
     assert "log probability of the interval in" in capsys.readouterr().out
+    # Another table to test on has both bounds too.
+    table[30:].to_csv("other.csv", index=False)
+    other = options(table=Path("bounds.csv"), upper="most", evaluate=Path("other.csv"))
+    data, parts = fitting.with_other_rows(data, fitting.split(data, other), other)
+    assert len(parts.test) == 30 and len(data.upper) == len(data.y) == 89
+    again = fitting.score(model, data, parts, other).scores
+    assert list(again) == list(tested.scores)
     with pytest.raises(InputError, match="--censored and --upper cannot be combined"):
         options(upper="most", censored="most")

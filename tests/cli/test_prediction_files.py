@@ -19,10 +19,19 @@ from histreg.errors import InputError
 from histreg.executors import InProcess, Processes
 from histreg.tabular.parquet_rows import ParquetFiles
 from tests.cli.running import assert_refused, histreg, houses
+from tests.test_executors import cluster  # noqa: F401
 
 N_FILES = 6
 ASKED = ["--interval", "0.9", "--quantiles", "0.25"]
 PATIENCE_S = 120
+
+
+@pytest.fixture(autouse=True)
+def _ctrl_c_interrupts():
+    # A job in the background ignores it, and tests started by one with it.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def features(n=400):
@@ -79,15 +88,16 @@ def test_files_get_the_predictions_of_one_table(place):
     names = ["price_mean", "price_lower_90", "price_upper_90", "price_q0.25"]
     assert list(parts.columns) == [*features().columns, *names]
     for name in names:
-        assert np.array_equal(parts[name], whole[name]), name
+        # The product of the ridge regression may round differently for other rows.
+        np.testing.assert_allclose(parts[name], whole[name], rtol=1e-12)
     pd.testing.assert_frame_equal(
         parts[features().columns], features(), check_dtype=False, check_index_type=False
     )
-    written = {path.relative_to("out") for path in (place / "out").rglob("*.parquet")}
-    assert written == {
-        path.relative_to(place / "parts")
-        for path in (place / "parts").rglob("*.parquet")
-    }
+    names_in, names_out = (
+        sorted(path.relative_to(folder) for path in folder.rglob("*.parquet"))
+        for folder in (place / "parts", place / "out")
+    )
+    assert names_in == names_out
 
 
 @pytest.mark.parametrize("executor", ["processes", "dask"])
@@ -96,6 +106,32 @@ def test_every_executor_writes_the_same(place, executor):
     arguments = ["--quantiles", "0.5", "--executor", executor, "--jobs", "2"]
     histreg("predict", "model", "parts", "--out", "there", *arguments)
     assert read(place / "there").equals(read(place / "here"))
+
+
+@pytest.mark.slow
+def test_files_on_dask_survive_the_death_of_a_worker(place, cluster):  # noqa: F811
+    address, workers, _ = cluster
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "histreg", "predict", "model", "parts"),
+            *("--out", "out", "--executor", f"dask://{address}"),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        until = time.monotonic() + PATIENCE_S
+        while not list(place.glob("out/.*")) and time.monotonic() < until:
+            time.sleep(0.001)  # until a worker writes
+        workers[0].kill()
+        workers[0].wait()
+        shown, errors = process.communicate()
+    assert process.returncode == 0, errors
+    assert "400 rows in 6 files in out" in shown
+    assert not list(place.glob("out/**/.*"))
+    histreg("predict", "model", "parts", "--out", "here")
+    pd.testing.assert_frame_equal(read(place / "out"), read(place / "here"))
 
 
 def test_finished_files_are_kept_and_missing_ones_computed(place):
@@ -117,7 +153,7 @@ def test_a_stopped_command_goes_on(place, number):
     big = pd.concat([pd.read_parquet("whole.parquet")] * 10)
     shutil.rmtree("parts")
     (place / "parts").mkdir()
-    for i in range(30):
+    for i in range(12):
         big.assign(id=range(i * 4000, (i + 1) * 4000)).to_parquet(f"parts/{i}.parquet")
     command = [sys.executable, "-m", "histreg", "predict", "model", "parts"]
     process = subprocess.Popen(
@@ -129,15 +165,15 @@ def test_a_stopped_command_goes_on(place, number):
     )
     with process:
         until = time.monotonic() + PATIENCE_S
-        while not list(place.glob("out/*.parquet")) and time.monotonic() < until:
+        while not list(place.glob("out/[0-9]*")) and time.monotonic() < until:
             time.sleep(0.01)
         process.send_signal(number)
         errors = process.stderr.read()
     done = sorted(path.name for path in place.glob("out/[0-9]*.parquet"))
-    assert 0 < len(done) < 30
+    assert 0 < len(done) < 12
     if number == signal.SIGINT:
         assert process.returncode == 130
-        assert f"stopped; {len(done)} of 30 files are finished" in errors
+        assert f"stopped; {len(done)} of 12 files are finished" in errors
         assert not list(place.glob("out/.*"))
     for name in done:  # none is half-written
         assert pq.read_metadata(place / "out" / name).num_rows == 4000
@@ -145,8 +181,9 @@ def test_a_stopped_command_goes_on(place, number):
     assert f"{len(done)} of which were there already" in shown
     assert not list(place.glob("out/.*"))
     predicted = read(place / "out")
-    assert np.array_equal(predicted["id"], np.arange(120_000))
-    assert len(set(predicted["price_mean"].to_numpy().reshape(300, 400)[:, 7])) == 1
+    assert np.array_equal(predicted["id"], np.arange(48_000))
+    of_one_row = predicted["price_mean"].to_numpy().reshape(120, 400)[:, 7]
+    np.testing.assert_allclose(of_one_row, of_one_row[0], rtol=1e-12)
 
 
 def test_predictions_of_another_kind_are_not_taken_for_ours(place):
@@ -166,24 +203,24 @@ def test_predictions_of_another_kind_are_not_taken_for_ours(place):
     assert_refused(place, again, refused)
 
 
-def vanish():
-    os._exit(9)
-
-
 class Deadly(Processes):
-    """Workers that die of every task."""
+    """Workers that die of a file."""
 
-    def submit(self, task, *args):  # noqa: ARG002
-        return super().submit(vanish)
+    def submit(self, task, *args):
+        if args[0].source.name == "2.parquet":
+            return super().submit(os._exit, 9)
+        return super().submit(task, *args)
 
 
-def test_a_file_whose_workers_die_is_named_and_not_written(place):
+def test_a_file_whose_workers_die_is_named_and_the_others_are_written(place):
     with (
-        Deadly(1) as pool,
-        pytest.raises(InputError, match=r"predicts .*0\.parquet died 3 times.*kept"),
+        Deadly(2) as pool,
+        pytest.raises(InputError, match=r"predicts .*2\.parquet died 3 times.*kept"),
     ):
         prediction_files.compute(tasks(place), pool, lambda _: None)
-    assert not list(place.glob("out/**/*.parquet"))
+    written = sorted(path.name for path in place.glob("out/**/*.parquet"))
+    assert written == ["0.parquet", "1.parquet", "3.parquet", "4.parquet", "5.parquet"]
+    assert not list(place.glob("out/**/.*"))
 
 
 def test_an_empty_file_gets_an_empty_one(place):
@@ -204,7 +241,7 @@ def test_folders_that_are_columns_are_features(tmp_path, monkeypatch):
         rows[["x"]].to_parquet(tmp_path / "in" / f"year={year}" / "a.parquet")
     histreg("predict", "model", "in", "--out", "out")
     predicted = pd.read_parquet("out")  # which finds the year in the names again
-    assert np.array_equal(predicted["y_mean"], model.predict(frame))
+    np.testing.assert_allclose(predicted["y_mean"], model.predict(frame), rtol=1e-12)
     assert list(pq.read_schema("out/year=2020/a.parquet").names) == ["x", "y_mean"]
 
 

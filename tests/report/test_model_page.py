@@ -204,6 +204,13 @@ def test_the_skill_is_that_over_the_training_targets(page_of_frame):
     assert page.verdict.skill.value == pytest.approx(expected, abs=0.01)
 
 
+def test_a_day_is_shown_without_hours(page_of_frame):
+    page, _ = page_of_frame
+    place = page.shown_columns.index("sold")
+    days = [row.cells[place] for row in page.worst]
+    assert all(re.fullmatch(r"2020-\d\d-\d\d", day) for day in days)
+
+
 def test_next_steps_follow_from_what_was_found(page_of_frame):
     page, _ = page_of_frame
     steps = " ".join(page.next_steps)
@@ -218,6 +225,9 @@ def test_next_steps_follow_from_what_was_found(page_of_frame):
     covered = replace(page.rows, covered=np.zeros(100))
     steps = replace(page, coverage=off, rows=covered).next_steps
     assert any("cover 0.0 % of these rows" in step for step in steps)
+    endless = replace(page.rows, width=np.full(100, np.inf))
+    steps = replace(page, rows=endless).next_steps
+    assert any("intervals are infinite" in step for step in steps)
 
 
 @pytest.mark.parametrize("width", [1280, 390])

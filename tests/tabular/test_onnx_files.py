@@ -6,8 +6,10 @@ import numpy as np
 import onnxruntime
 import pandas as pd
 import pytest
+import torch
 
 from histreg import HistogramRegressor, InputError
+from histreg.tabular.onnx_files import check_any_rows
 from tests.tabular.examples import counts, nearly_exact
 
 SMALL = {"hidden_layer_sizes": (16,), "max_iter": 5, "random_state": 0}
@@ -223,3 +225,12 @@ def test_what_a_file_cannot_promise_is_refused(tmp_path):
     with pytest.raises(InputError, match="a loss that predicts a distribution"):
         number.to_onnx(path, coverage=0.9)
     assert not path.exists()
+
+
+@pytest.mark.filterwarnings("ignore")  # of torch's exporter
+def test_a_program_for_one_number_of_rows_is_refused():
+    program = torch.onnx.export(
+        torch.nn.Linear(2, 1).eval(), (torch.zeros(3, 2),), dynamo=True, verbose=False
+    )
+    with pytest.raises(InputError, match="for any number of rows"):
+        check_any_rows(program)

@@ -11,7 +11,7 @@ import pytest
 
 from histreg.errors import InputError
 from histreg.tabular.columns import kinds_of
-from histreg.tabular.parquet_rows import ParquetFiles, ParquetRows
+from histreg.tabular.parquet_rows import ParquetFiles, ParquetRows, part_rows
 
 
 @pytest.fixture
@@ -51,6 +51,7 @@ def test_shuffled_rows_come_once_and_by_the_seed(folder):
 
 def test_shuffled_parts_are_mixed_of_several_row_groups(folder, monkeypatch):
     monkeypatch.setattr("histreg.tabular.parquet_rows.PART_ROWS", 80)
+    monkeypatch.setattr("histreg.tabular.parquet_rows.LEAST_PART_ROWS", 1)
     parts = list(ParquetRows(folder, target="y").parts(np.random.default_rng(0)))
     groups = [{number // 100 for number in part.numbers} for part in parts[:5]]
     assert all(len(of_part) == 8 for of_part in groups)
@@ -62,6 +63,12 @@ def test_a_row_group_is_read_a_batch_at_a_time(folder):
     files = ParquetFiles(folder)
     batches = list(files.batches(files.row_groups[0], ["y"], 30))
     assert [batch.num_rows for batch in batches] == [30, 30, 30, 10]
+
+
+def test_fewer_rows_of_wide_tables_are_read_at_once():
+    assert part_rows(10) == 2**16
+    assert part_rows(32) * 32 == 2**20
+    assert part_rows(10**6) == 2**12
 
 
 def test_rows_can_be_taken_and_left_out(folder):

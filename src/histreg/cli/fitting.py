@@ -103,6 +103,14 @@ class TrainingTable:
         """Whether no target is censored."""
         return self.is_censored is None and self.upper is None
 
+    @property
+    def middle(self) -> NDArray[np.float64]:  # (n,)
+        """The targets; of an interval its middle, or its only bound."""
+        if self.upper is None:
+            return self.y
+        bounds = np.stack([self.y, self.upper])
+        return np.nanmean(np.where(np.isfinite(bounds), bounds, np.nan), axis=0)
+
 
 def read(options: FitOptions) -> TrainingTable:
     """Read the table and check its columns."""
@@ -141,7 +149,8 @@ def read(options: FitOptions) -> TrainingTable:
 
 def check(data: TrainingTable, options: FitOptions) -> TableCheck:
     """Look for problems of the table; print them, or stop if ``--strict`` is given."""
-    result = check_table(data.X, data.y, groups=options.groups, time=options.time)
+    y = data.middle
+    result = check_table(data.X, y, groups=options.groups, time=options.time)
     if options.strict:
         check_without_problems(result)
     if not options.quiet:
@@ -177,14 +186,15 @@ def with_other_rows(
     """Return the table with the rows of ``--eval`` added, which are the test rows."""
     assert options.evaluate is not None
     names = list(data.X.columns)
-    special = [name for name in (options.weight, options.censored) if name]
+    others = (options.weight, options.censored, options.upper)
+    special = [name for name in others if name]
     wanted = [*names, options.target, *special]
     kinds = dict(zip(names, kinds_of(data.X), strict=True))
     labels = [name for name, kind in kinds.items() if kind == "label"]
     table = read_columns(
         options.evaluate, options.spelling, wanted, labels, data.table.spelling
     )
-    frame, y = split_target(table.frame, options.target)
+    frame, y = split_target(table.frame, options.target, options.upper)
     check_finite(frame[names])
     for name, kind in zip(names, kinds_of(frame[names]), strict=True):
         if kind != kinds[name] and frame[name].notna().any():
@@ -193,7 +203,9 @@ def with_other_rows(
                 f"in {options.table}, got {kind}s"
             )
     n, n_other = len(data.y), len(y)
-    flags, weights = data.is_censored, data.weights
+    flags, weights, upper = data.is_censored, data.weights, data.upper
+    if upper is not None and options.upper is not None:
+        upper = np.concatenate([upper, numbers_in(frame, options.upper)])
     if flags is not None and options.censored is not None:
         flags = np.concatenate([flags, flags_in(frame, options.censored)])
         check_orderable(y, flags[n:])
@@ -207,6 +219,7 @@ def with_other_rows(
         is_censored=flags,
         order=None,
         groups=None,
+        upper=upper,
     )
     return joined, replace(parts, test=np.arange(n, n + n_other))
 
@@ -504,9 +517,7 @@ def _interval_scores(
     average = learnt.probs.mean(dim=0).expand(len(X), -1)
     distributions[SAME_FOR_ALL] = Histogram(learnt.bins, probs=average)
     if options.compare:
-        bounds = np.stack([data.y, upper])
-        middle = np.nanmean(np.where(np.isfinite(bounds), bounds, np.nan), axis=0)
-        taken = replace(data, y=middle, upper=None)
+        taken = replace(data, y=data.middle, upper=None)
         title = "Fitting, middles taken for targets"
         naive = _train(title, options.loss, taken, None, parts, options, settings)
         name = "the same, middles taken for targets"

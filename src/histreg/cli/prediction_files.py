@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 
-from histreg._files import atomic_write
+from histreg._files import atomic_write, remove_abandoned
 from histreg.cli.columns import quoted_names
 from histreg.cli.outputs import check_output_folder, files_of_model
 from histreg.cli.predicted_columns import Array, Asked, columns_of
@@ -32,10 +32,10 @@ from histreg.errors import InputError
 from histreg.executors import Pool, WorkerLostError, is_stopping
 from histreg.tabular.columns import INSTANT, NUMBER_OR_TIME
 from histreg.tabular.parquet_rows import (
-    PART_ROWS,
     TEXTS,
     ParquetFiles,
     frame_of,
+    part_rows,
     read_errors,
 )
 from histreg.tabular.regressor import HistogramRegressor
@@ -159,12 +159,17 @@ def compute(
         If a file cannot be predicted, or its workers die. Finished files are kept.
     """
     waiting, at_work = deque(tasks), dict[Future[bool], Task]()
+    # A worker that dies may take others' tasks with it, so each is tried again alone.
+    suspects: deque[Task] = deque()
     losses: Counter[Path] = Counter()
     n_finished = 0
     try:
-        while waiting or at_work:
+        while waiting or suspects or at_work:
             while waiting and len(at_work) < 2 * pool.n_workers:
                 task = waiting.popleft()
+                at_work[pool.submit(predict_file, task)] = task
+            if suspects and not at_work:
+                task = suspects.popleft()
                 at_work[pool.submit(predict_file, task)] = task
             ready, _ = wait(at_work, timeout=WAIT_S, return_when=FIRST_COMPLETED)
             pool.check()
@@ -181,7 +186,7 @@ def compute(
                             "finished files are kept: run the same command again to go "
                             "on"
                         ) from error
-                    waiting.append(task)
+                    suspects.append(task)
                     continue
                 if not is_finished:
                     raise KeyboardInterrupt
@@ -197,6 +202,9 @@ def compute(
     except BaseException:
         pool.stop()
         raise
+    finally:
+        for folder in {task.destination.parent for task in tasks}:
+            remove_abandoned(folder)  # by workers that died
     return n_finished, False
 
 
@@ -310,8 +318,9 @@ def _batches(
     files = ParquetFiles(task.source)
     names, labels = feature_names(regressor), labels_of(regressor)
     own = pq.read_schema(task.source).names
+    columns = [*own, *(name for name in names if name not in own)]
     for group in files.row_groups:
-        for batch in files.batches(group, [*own, *(set(names) - set(own))], PART_ROWS):
+        for batch in files.batches(group, columns, part_rows(len(columns))):
             table = pa.Table.from_batches([batch])
             yield batch.select(own), frame_of(table.select(names), labels)
 

@@ -317,6 +317,7 @@ def export(
             verbose=False,
         )
     assert program is not None  # without a path, export returns the program
+    check_any_rows(program)
     facts = {
         "alpha": list(alpha),
         "coverage": coverage,
@@ -331,6 +332,19 @@ def export(
         entry.key, entry.value = name, json.dumps(value)
     with atomic_write(path) as partial:
         partial.write_bytes(proto.SerializeToString())
+
+
+def check_any_rows(program: torch.onnx.ONNXProgram) -> None:
+    """Refuse a program for one number of rows.
+
+    PyTorch 2.6 writes one, without an error, where it cannot export a size that varies.
+    """
+    sizes = [each.shape[0] for each in program.model.graph.inputs if each.shape]
+    if any(isinstance(size, int) for size in sizes):
+        raise InputError(
+            "to_onnx must export models for any number of rows, which PyTorch "
+            f"{torch.__version__} cannot do; install a newer PyTorch"
+        )
 
 
 @contextmanager

@@ -30,7 +30,8 @@ from histreg.tabular.streaming import Part, is_among
 
 Array = NDArray[np.float64]
 SUFFIX = ".parquet"
-PART_ROWS = 2**16  # that are read, and shuffled, at once
+PART_ROWS = 2**16  # that are read, and shuffled, at once, of narrow tables
+PART_CELLS, LEAST_PART_ROWS = 2**20, 2**12  # of wide ones
 N_OPEN = 8  # row groups that a shuffled part is mixed of
 BUFFER_BYTES = 2**16  # of a column to read at once, instead of the whole row group
 NUMBERS = (
@@ -41,6 +42,11 @@ NUMBERS = (
     pa.types.is_null,
 )
 TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_dictionary)
+
+
+def part_rows(n_columns: int) -> int:
+    """Return how many rows of so many columns are read at once."""
+    return max(LEAST_PART_ROWS, min(PART_ROWS, PART_CELLS // max(1, n_columns)))
 
 
 class ParquetFiles:
@@ -244,6 +250,10 @@ class ParquetRows:
         others = {self.target, self.weight, *self.drop}
         return [name for name in self.files.schema.names if name not in others]
 
+    @property
+    def _part_rows(self) -> int:
+        return part_rows(len(self.features))
+
     def without_rows(self, numbers: NDArray[np.int64]) -> ParquetRows:
         """Return the same rows without some, which keep the others' numbers."""
         rows = replace(self, without=np.union1d(self.without, numbers))
@@ -265,7 +275,7 @@ class ParquetRows:
         some: list[_Rows] = []
         for batch in self._read(shuffled, n_open=N_OPEN):
             some.append(batch)
-            if sum(len(one.numbers) for one in some) >= PART_ROWS:
+            if sum(len(one.numbers) for one in some) >= self._part_rows:
                 yield self._part(some, generator)
                 some = []
         if some:
@@ -299,7 +309,7 @@ class ParquetRows:
         special = [self.target, *([] if self.weight is None else [self.weight])]
         names = [*self.features, *special]
         first = group.first_row
-        for batch in self.files.batches(group, names, PART_ROWS // n_open):
+        for batch in self.files.batches(group, names, self._part_rows // n_open):
             numbers = np.arange(first, first + batch.num_rows)
             first += batch.num_rows
             y, weight = self._numbers_of(batch, self.target), None
@@ -307,17 +317,17 @@ class ParquetRows:
             if self.weight is not None:
                 weight = self._numbers_of(batch, self.weight)
                 is_used &= weight != 0
-            chosen = np.flatnonzero(is_used)
+            rows = _Rows(numbers, batch).at(np.flatnonzero(is_used))
             try:
-                self._check(batch.take(pa.array(chosen)))
+                self._check(rows.batch)
             except _WrongCellError as wrong:
-                row = numbers[chosen[wrong.row]] - group.file_row + 1
+                row = rows.numbers[wrong.row] - group.file_row + 1
                 raise InputError(
                     f"column {wrong.column!r} must hold {wrong.requirement}, got "
                     f"{wrong.value:g} in row {row:,} of {self.files.paths[group.file]}"
                 ) from None
-            if len(chosen):
-                yield _Rows(numbers, batch).at(chosen)
+            if len(rows.numbers):
+                yield rows
 
     def _check(self, batch: pa.RecordBatch) -> None:
         """Raise if a number of a batch cannot be used."""
@@ -366,6 +376,8 @@ class _Rows(NamedTuple):
     batch: pa.RecordBatch
 
     def at(self, rows: NDArray[np.int64]) -> _Rows:
+        if len(rows) == len(self.numbers):  # which are all, since they are in order
+            return self
         return _Rows(self.numbers[rows], self.batch.take(pa.array(rows)))
 
 

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 VALIDATION_SHARE = 0.1  # of the rows, for validation_fraction="auto"
 MOST_VALIDATION_ROWS = 10_000
+PIECE_ROWS = 4096  # that are scaled at once
 
 
 class Part(NamedTuple):
@@ -258,15 +259,24 @@ class StreamedBatches:
                         yield batch, ones.to(self._device)
 
     def _network_rows(self, part: Part) -> NetworkRows:
-        chosen = np.flatnonzero(~is_among(part.numbers, self._found.validation))
-        table = read_frame(part.X, self._model.kinds).at(chosen)
-        weight = part.weight[chosen] / self._found.summary.mean_weight
+        is_training = ~is_among(part.numbers, self._found.validation)
+        table = read_frame(part.X, self._model.kinds)
+        pieces = []
+        for some in np.array_split(np.flatnonzero(is_training), self._n_pieces(part)):
+            # In pieces, because scaling takes many times the memory of its columns.
+            pieces.append(self._model.inputs(table.at(some)))
+        weight = part.weight[is_training] / self._found.summary.mean_weight
         rows = TrainingRows(
             table,
-            torch.from_numpy(part.y[chosen]).unsqueeze(1),
+            torch.from_numpy(part.y[is_training]).unsqueeze(1),
             torch.from_numpy(weight),
         )
-        return rows.with_inputs(self._model.inputs(table), self._device)
+        inputs = tuple(torch.cat(of_kind) for of_kind in zip(*pieces, strict=True))
+        return rows.with_inputs(inputs, self._device)
+
+    @staticmethod
+    def _n_pieces(part: Part) -> int:
+        return -(-len(part.y) // PIECE_ROWS)
 
 
 def slice_of(rows: NetworkRows, start: int, end: int) -> NetworkRows:

@@ -8,10 +8,10 @@ from torch import nn
 
 from histreg.study.networks.perceptrons import (
     ALIGNMENT,
+    FusedAdam,
     Perceptrons,
     Shape,
     Weights,
-    adam_for,
     authors_head,
     lecun_uniform,
     torch_default,
@@ -20,6 +20,7 @@ from histreg.study.networks.perceptrons import (
 SHAPES = {
     "one group": Shape(3, (4, 4), ((2, 5),)),
     "several groups": Shape(3, (4, 4, 4), ((2, 5), (1, 1), (3, 2))),
+    "as many outputs": Shape(3, (4, 4), ((2, 5), (1, 5), (3, 2), (1, 2))),
     "one hidden layer": Shape(3, (4,), ((2, 1), (1, 6))),
     "leaky": Shape(1, (6, 6), ((3, 2),), slope=0.01),
 }
@@ -184,7 +185,7 @@ def test_steps_are_those_of_adam_without_its_fused_kernel(generator, dtype, epsi
     torch_default(network, [generator] * 2)
     expected = nn.Parameter(network.weights.flat.clone())
     plain = torch.optim.Adam([expected], lr=0.1, eps=epsilon, fused=False)
-    fused = adam_for(network, learning_rate=0.1, epsilon=epsilon)
+    fused = FusedAdam(network, learning_rate=0.1, epsilon=epsilon)
     for _ in range(20):
         network.gradients.flat.normal_(generator=generator)
         network.gradients.flat[:5] = 0  # units that are switched off
@@ -194,11 +195,39 @@ def test_steps_are_those_of_adam_without_its_fused_kernel(generator, dtype, epsi
     torch.testing.assert_close(network.weights.flat, expected.detach())
 
 
+def test_steps_have_the_bits_of_torchs_fused_adam(generator):
+    network = Perceptrons(SMALL)
+    torch_default(network, [generator] * 2)
+    expected = nn.Parameter(network.weights.flat.clone())
+    whole = torch.optim.Adam([expected], lr=1e-3, eps=1e-7, fused=True)
+    fused = FusedAdam(network, learning_rate=1e-3, epsilon=1e-7)
+    for _ in range(20):
+        network.gradients.flat.normal_(generator=generator)
+        expected.grad = network.gradients.flat.clone()
+        whole.step()
+        fused.step()
+    assert torch.equal(network.weights.flat, expected.detach())
+
+
+def test_groups_with_as_many_outputs_are_parts_of_one_head():
+    network = Perceptrons(Shape(3, (4,), ((2, 5), (1, 5), (3, 2))))
+    assert [len(weight) for weight, _ in network.weights.heads] == [3, 3]
+    x = torch.zeros(6, 3)
+    one, two, three = network.output_slopes(x)
+    assert [out.shape for out in network.forward(x)] == [
+        (2, 6, 5),
+        (1, 6, 5),
+        (3, 6, 2),
+    ]
+    assert two.data_ptr() == one.data_ptr() + one.numel() * one.element_size()
+    assert three.shape == (3, 6, 2)
+
+
 def test_an_optimizer_continues_from_a_state_that_is_put_back(generator):
     gradients = torch.randn(2, Weights(SMALL).flat.numel(), generator=generator)
 
     def optimizer_of(network):
-        return adam_for(network, learning_rate=0.1, epsilon=1e-8)
+        return FusedAdam(network, learning_rate=0.1, epsilon=1e-8)
 
     def step(network, optimizer, gradient):
         network.gradients.flat.copy_(gradient)
@@ -209,9 +238,8 @@ def test_an_optimizer_continues_from_a_state_that_is_put_back(generator):
     step(whole, optimizer, gradients[0])
     second.weights.flat.copy_(whole.weights.flat)
     resumed = optimizer_of(second)
-    (saved,), (state,) = optimizer.state.values(), resumed.state.values()
-    for name, value in saved.items():
-        state[name].copy_(value)
+    for name, value in optimizer.moments.items():
+        resumed.moments[name].copy_(value)
     step(whole, optimizer, gradients[1])
     step(second, resumed, gradients[1])
     assert torch.equal(whole.weights.flat, second.weights.flat)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
 
 from histreg.report.printed_table import PrintedTable
 from histreg.study.analysis.ratios import log_ratio
@@ -27,7 +29,9 @@ from histreg.study.datasets import source
 from histreg.study.methods import L2, HLGauss, HLOneBin, L2SoftmaxMean
 
 LINEAR = "Linear"
-FROZEN = {"has_frozen_body": True}
+FROZEN: dict[str, Any] = {"has_frozen_body": True}
+ErrorsOf = Callable[[str], Mapping[int, float]]
+"""From the name of a data set to errors by seed."""
 ByName = Mapping[str, float]
 """Ratios by the names of data sets."""
 
@@ -49,7 +53,8 @@ def when(evidence: Evidence) -> list[str]:
     sentences = []
     as_it_comes = _ratios(
         evidence.tabular,
-        lambda name: (evidence.values(name, RECOMMENDED), evidence.values(name, L2())),
+        partial(evidence.values, method=RECOMMENDED),
+        partial(evidence.values, method=L2()),
     )
     if as_it_comes:
         sentences.append(
@@ -58,10 +63,8 @@ def when(evidence: Evidence) -> list[str]:
         )
     linear = _ratios(
         evidence.series,
-        lambda name: (
-            evidence.forecasts(name, LINEAR, FORECAST_HL, "test MAE"),
-            evidence.forecasts(name, LINEAR, L2(), "test MAE"),
-        ),
+        lambda name: evidence.forecasts(name, LINEAR, FORECAST_HL, "test MAE"),
+        lambda name: evidence.forecasts(name, LINEAR, L2(), "test MAE"),
     )
     if linear:
         sentences.append(
@@ -103,10 +106,8 @@ def _fit_beside_test(evidence: Evidence) -> list[str]:
     train, test = (
         _ratios(
             evidence.tabular,
-            lambda name, metric=metric: (  # type: ignore[misc]
-                evidence.values(name, HLGauss(), metric),
-                evidence.values(name, L2(), metric),
-            ),
+            partial(evidence.values, method=HLGauss(), metric=metric),
+            partial(evidence.values, method=L2(), metric=metric),
         )
         for metric in ("train MAE", "test MAE")
     )
@@ -137,14 +138,12 @@ def representation(evidence: Evidence) -> list[str]:
     of the mean of the same softmax stands beside both.
     """
     sentences = []
-    learnt = {"donor": HLGauss(), **FROZEN}
+    learnt: dict[str, Any] = {"donor": HLGauss(), **FROZEN}
     l2, same_head = (
         _ratios(
             evidence.tabular,
-            lambda name, method=method: (  # type: ignore[misc]
-                evidence.values(name, method, **learnt),
-                evidence.values(name, L2()),
-            ),
+            partial(evidence.values, method=method, **learnt),
+            partial(evidence.values, method=L2()),
         )
         for method in (L2(), L2SoftmaxMean())
     )
@@ -162,10 +161,8 @@ def representation(evidence: Evidence) -> list[str]:
     hl, same_head = (
         _ratios(
             evidence.tabular,
-            lambda name, method=method: (  # type: ignore[misc]
-                evidence.values(name, method, **FROZEN),
-                evidence.values(name, L2(), **FROZEN),
-            ),
+            partial(evidence.values, method=method, **FROZEN),
+            partial(evidence.values, method=L2(), **FROZEN),
         )
         for method in (HLGauss(), L2SoftmaxMean())
     )
@@ -181,22 +178,19 @@ def representation(evidence: Evidence) -> list[str]:
 
 def simpler(evidence: Evidence) -> PrintedTable | None:
     """Return the test MAE of simpler changes over that of l2; None without any."""
-    of_methods: dict[str, Callable[[str], Mapping[int, float]]] = {
-        "HL-Gauss": lambda name: evidence.values(name, HLGauss()),
-        "mixture of Gaussians (MDN)": lambda name: evidence.chosen(name, "MDN"),
-        "no smoothing (HL-OneBin)": lambda name: evidence.values(name, HLOneBin()),
-        "softmax, squared error of its mean": lambda name: evidence.values(
-            name, L2SoftmaxMean()
+    of_methods: dict[str, ErrorsOf] = {
+        "HL-Gauss": partial(evidence.values, method=HLGauss()),
+        "mixture of Gaussians (MDN)": partial(evidence.chosen, method="MDN"),
+        "no smoothing (HL-OneBin)": partial(evidence.values, method=HLOneBin()),
+        "softmax, squared error of its mean": partial(
+            evidence.values, method=L2SoftmaxMean()
         ),
-        "l2, noise on targets": lambda name: evidence.chosen(name, "l2+Noise"),
-        "l2, clipped gradients": lambda name: evidence.chosen(name, "l2+Clipping"),
+        "l2, noise on targets": partial(evidence.chosen, method="l2+Noise"),
+        "l2, clipped gradients": partial(evidence.chosen, method="l2+Clipping"),
     }
+    l2 = partial(evidence.values, method=L2())
     by_method = {
-        label: _ratios(
-            evidence.tabular,
-            lambda name, of=of: (of(name), evidence.values(name, L2())),
-        )
-        for label, of in of_methods.items()
+        label: _ratios(evidence.tabular, of, l2) for label, of in of_methods.items()
     }
     names = [
         name
@@ -218,14 +212,11 @@ def simpler(evidence: Evidence) -> PrintedTable | None:
     return PrintedTable(title, ("method", *titles), rows, notes)
 
 
-def _ratios(
-    names: Sequence[str],
-    pair_of: Callable[[str], tuple[Mapping[int, float], Mapping[int, float]]],
-) -> dict[str, float]:
+def _ratios(names: Sequence[str], of: ErrorsOf, against: ErrorsOf) -> dict[str, float]:
     """Return ratios of errors by data set, of those with two common seeds or more."""
     ratios = {}
     for name in names:
-        a, b = pair_of(name)
+        a, b = of(name), against(name)
         if len(a.keys() & b.keys()) > 1:
             ratios[name] = math.exp(log_ratio(a, b))
     return ratios

@@ -12,9 +12,9 @@ from histreg.study.engine.runs import Outcome, RunContext
 from histreg.study.engine.seeding import generator_for
 from histreg.study.methods.criteria.criterion import Targets
 from histreg.study.networks.perceptrons import (
+    FusedAdam,
     Perceptrons,
     Shape,
-    adam_for,
     torch_default,
 )
 from histreg.study.sines.runs import SineRun
@@ -42,7 +42,7 @@ def outcomes_of(runs: Sequence[SineRun], context: RunContext) -> list[Outcome]:
     outputs = ((len(runs), first.method.n_outputs),)
     network = Perceptrons(Shape(1, first.hidden, outputs, slope=LEAK))
     torch_default(network, [generator_for(run.seed, "sines") for run in runs])
-    optimizer = adam_for(
+    optimizer = FusedAdam(
         network,
         learning_rate=first.learning_rate,
         epsilon=1e-8,  # torch's, which the authors ran with

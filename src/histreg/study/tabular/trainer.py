@@ -27,10 +27,10 @@ from histreg.study.engine.seeding import generator_for
 from histreg.study.methods import NetworkMethod
 from histreg.study.methods.criteria.criterion import Criterion, Targets
 from histreg.study.networks.perceptrons import (
+    FusedAdam,
     Perceptrons,
     Shape,
     Weights,
-    adam_for,
     authors_head,
     lecun_uniform,
 )
@@ -155,8 +155,12 @@ def train(
     list of M Fit
         In the order of the methods.
     """
-    # Sorted by group, so that each group is a slice of the stack.
-    places = sorted(range(len(methods)), key=lambda i: repr(methods[i].group))
+    # Sorted by group, so that each group is a slice of the stack, and before that by
+    # the number of outputs, so that groups with as many share their products.
+    places = sorted(
+        range(len(methods)),
+        key=lambda i: (methods[i].n_outputs, repr(methods[i].group)),
+    )
     ordered = [methods[i] for i in places]
     with torch.no_grad():
         training_of_stack = _StackTraining(
@@ -238,12 +242,12 @@ class _StackTraining:
             if start.is_frozen
             for part in self.network.gradients.body_parts(i)
         ]
-        self.optimizer = adam_for(
+        self.optimizer = FusedAdam(
             self.network,
             learning_rate=training.learning_rate,
             epsilon=1e-7,  # Keras's, which the authors ran with
         )
-        (self.moments,) = self.optimizer.state.values()
+        self.moments = self.optimizer.moments
         self.clipped = [
             (i, method.max_gradient_norm)
             for i, method in enumerate(methods)
