@@ -16,6 +16,7 @@ from histreg.study.methods import (
     L2SoftmaxMean,
     LinearRegression,
 )
+from histreg.study.series.runs import READING
 from histreg.study.theory.biases import bound_example
 from tests.study.made_up import (
     DIRECT,
@@ -356,6 +357,10 @@ RECORDS = {
     "forecasts-per-step": [
         naive_record("ETTh1"),
         *forecasts("ETTh1", "Linear", head="per-step"),
+    ],
+    "forecasts-pooled": [
+        naive_record("ETTh1"),
+        *forecasts("ETTh1", "GRU", **READING),
     ],
     "forecasts-direct": [
         naive_record("ETTh1"),
