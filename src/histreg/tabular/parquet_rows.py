@@ -112,7 +112,10 @@ class ParquetFiles:
             read_errors(path),
             pq.ParquetFile(path, buffer_size=BUFFER_BYTES, pre_buffer=False) as file,
         ):
-            for batch in file.iter_batches(n_rows, [group.number], columns=own):
+            # Threads would save little of a fit's time, and each takes memory.
+            for batch in file.iter_batches(
+                n_rows, [group.number], columns=own, use_threads=False
+            ):
                 arrays = [
                     pa.array([keys[name]] * len(batch), self.schema.field(name).type)
                     if name in keys
@@ -277,7 +280,6 @@ class ParquetRows:
             some.append(batch)
             if sum(len(one.numbers) for one in some) >= self._part_rows:
                 yield self._part(some, generator)
-                some = []
         if some:
             yield self._part(some, generator)
 
@@ -346,11 +348,15 @@ class ParquetRows:
                 raise _WrongCellError(self.weight, requirement, wrong[0], values)
 
     def _part(
-        self, batches: Sequence[_Rows], generator: np.random.Generator | None = None
+        self, batches: list[_Rows], generator: np.random.Generator | None = None
     ) -> Part:
-        """Return rows as a data frame and arrays, shuffled if there is a generator."""
+        """Return rows as a data frame and arrays, shuffled if there is a generator.
+
+        The list is emptied, so that its memory can be used again.
+        """
         table = pa.Table.from_batches([one.batch for one in batches])
         numbers = np.concatenate([one.numbers for one in batches])
+        batches.clear()
         if generator is not None:
             order = generator.permutation(len(numbers))
             table, numbers = table.take(pa.array(order)), numbers[order]

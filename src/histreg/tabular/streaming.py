@@ -164,6 +164,7 @@ def survey(
         for numbers, pieces in zip((validation, others), kept, strict=True):
             chosen = np.flatnonzero(is_among(part.numbers, numbers))
             pieces.append(_Rows(table, part.y, part.weight).at(chosen))
+        del part, table  # before the next one is read
     if summary is None:
         raise InputError("rows must hold at least one row with a target, got none")
     n_validation = sum(len(piece.y) for piece in kept[0])
@@ -249,6 +250,7 @@ class StreamedBatches:
         while True:
             for part in self._rows.parts(self._generator):
                 rows = self._network_rows(part)
+                del part  # before the next one is read
                 # As even as they go: the last one must not be a single row.
                 n_batches = max(1, round(len(rows) / self._batch_size))
                 index = torch.arange(len(rows), device=self._device)
@@ -257,6 +259,8 @@ class StreamedBatches:
                         batch = slice_of(rows, int(some[0]), int(some[-1]) + 1)
                         ones = torch.ones(n_models, len(some), dtype=torch.bool)
                         yield batch, ones.to(self._device)
+                        del batch
+                del rows
 
     def _network_rows(self, part: Part) -> NetworkRows:
         is_training = ~is_among(part.numbers, self._found.validation)
