@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo demo-study report docs refresh notebooks test test-all test-frameworks test-skpro test-oldest fuzz check lint types format constraints release-check bench bench-critics bench-forecasting bench-loss bench-regressor bench-shapes bench-study bench-survival bench-tables clean
+.PHONY: demo demo-study report docs refresh pictures notebooks test test-all test-frameworks test-skpro test-oldest fuzz check lint types format constraints release-check bench bench-critics bench-forecasting bench-loss bench-regressor bench-scale bench-shapes bench-study bench-survival bench-tables clean
 
 # A table that comes with the package: check, fit, report, and the paper's question.
 demo: $(INSTALLED)
@@ -47,7 +47,11 @@ docs: $(INSTALLED)
 # Updates the tables of the pages from the committed records; a test fails if they are
 # out of date.
 refresh: $(INSTALLED)
-	$(BIN)/python docs/refresh.py docs/*.md
+	$(BIN)/python docs/refresh.py README.md docs/*.md
+
+# Draws the pictures of the README and the pages, those of the study from the records.
+pictures: $(INSTALLED)
+	$(BIN)/python docs/draw.py $(ARGS)
 
 # Runs the notebooks and keeps what they print and draw.
 notebooks: $(INSTALLED)
@@ -64,13 +68,14 @@ test-all: $(INSTALLED)
 # The oldest versions that pyproject.toml allows, in an environment of their own, on the
 # tests that touch other libraries most. PyTorch is named apart: the wheels of old versions
 # on Linux bring gigabytes of CUDA libraries unless pip is given an index of CPU wheels.
-# Old packages warn: they use what newer ones that they stand on have deprecated.
+# Old packages warn: they use what newer ones that they stand on have deprecated. PyTorch
+# 2.6 cannot export models to ONNX, which `to_onnx` says.
 OLDEST := build/oldest
 OLDEST_TORCH ?= 2.6.0
 OLDEST_TESTS := \
     tests/test_architecture.py tests/test_bins.py tests/test_compiled.py tests/test_displays.py \
     tests/test_distribution.py tests/test_heads.py tests/test_losses.py tests/test_metrics.py tests/test_targets.py \
-    tests/tabular/test_columns.py tests/tabular/test_model_files.py tests/tabular/test_onnx_files.py \
+    tests/tabular/test_columns.py tests/tabular/test_model_files.py \
     tests/tabular/test_regressor.py tests/tabular/test_tree_model.py tests/tabular/test_tuning.py \
     tests/cli/test_demo.py tests/cli/test_fit.py tests/cli/test_predict.py tests/cli/test_report.py \
     tests/cli/test_service.py tests/cli/test_tables.py \
@@ -126,6 +131,12 @@ release-check: $(RELEASE)/.installed $(INSTALLED)
 # Ratios against the project's goals, in a few minutes.
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/speed.py
+
+# Tables larger than memory; more rows with ROWS=100000000.
+ROWS ?= 1000000
+bench-scale: $(INSTALLED)
+	$(BIN)/python benchmarks/scale.py fit --rows $(ROWS) --quiet
+	$(BIN)/python benchmarks/scale.py predict --rows $(ROWS) --quiet
 
 bench-loss: $(INSTALLED)
 	$(BIN)/pip install -q -c constraints.txt --no-deps hl-gauss-pytorch torch-einops-utils einops einx frozendict loguru

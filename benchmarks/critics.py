@@ -1,15 +1,23 @@
-"""Critics with the squared error, C51, two-hot and HL-Gauss, in DQN and TD3.
+r"""Critics with the squared error, C51, two-hot and HL-Gauss, in DQN and TD3.
 
-DQN plays CartPole, Acrobot and LunarLander and the games of MinAtar; TD3 plays
-Pendulum. Everything but the critic's head and loss is the same for all methods, at one
-learning rate. The body and the exploration have the same seed for all methods.
+DQN plays CartPole, Acrobot, LunarLander and the games of MinAtar; TD3 plays Pendulum.
+Everything but the critic's head and loss is the same for all methods, at one learning
+rate. The body, the exploration and the batches have the same seed for all methods.
+
+The seeds of a game and a method learn side by side: their networks are stacked along a
+first dimension, each with its own game, memory and random numbers. A step of ten seeds
+takes two to three times as long as one of a single seed.
 
 Each run (game, method, seed) is a line of the results file: the mean return of the
 episodes that ended in each twentieth of the steps, exploration included. Runs that are
-in the file are skipped, so the script can be stopped and started again.
+in the file are skipped, so the script can be stopped and started again. Variants, which
+are there to find out why bins that grow begin late, are compared over 5,000 steps.
 
     python benchmarks/critics.py --out results/critics.jsonl --games CartPole
+    python benchmarks/critics.py --out results/critics.jsonl --steps 5000 \
+        --games CartPole --methods "HL-Gauss, from 0"
     python benchmarks/critics.py --out results/critics.jsonl --table
+    python benchmarks/critics.py --out results/critics.jsonl --figure critics.png
 
 LunarLander needs Box2D and pygame, the games of MinAtar need MinAtar: `make
 bench-critics` has an environment with both.
@@ -19,9 +27,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from importlib.metadata import version
 from pathlib import Path
@@ -33,9 +42,10 @@ import torch
 from torch import Tensor, nn
 
 from histreg import Bins, Histogram, HistogramHead, HistogramLoss, losses, rl
+from histreg.study.engine.environment import environment
 
 N_POINTS = 20  # of a learning curve
-GAMMA, BATCH, N_BINS = 0.99, 64, 51
+GAMMA, BATCH, N_BINS, WIDTH = 0.99, 64, 51, 64
 
 
 class Game(NamedTuple):
@@ -52,36 +62,26 @@ class Game(NamedTuple):
     copy_every: int = 250
 
 
+def _gymnasium(name: str) -> Callable[[], Any]:
+    return lambda: gymnasium.make(name, disable_env_checker=True)
+
+
 def _minatar(name: str) -> Any:
     import minatar.gym
 
     minatar.gym.register_envs()
-    game = gymnasium.make(f"MinAtar/{name}-v1")
+    game = gymnasium.make(f"MinAtar/{name}-v1", disable_env_checker=True)
     return gymnasium.wrappers.FlattenObservation(game)
 
 
 GAMES = {
     game.name: game
     for game in (
-        Game("CartPole", lambda: gymnasium.make("CartPole-v1"), 0, 100, 20_000, 4_000),
-        Game("Acrobot", lambda: gymnasium.make("Acrobot-v1"), -100, 0, 20_000, 4_000),
-        Game(
-            "LunarLander",
-            lambda: gymnasium.make("LunarLander-v3"),
-            -200,
-            250,
-            60_000,
-            20_000,
-        ),
-        *(
-            Game(
-                name, lambda name=name: _minatar(name), -1, 30, 200_000, 50_000, 2.5e-4
-            )
-            for name in ("Breakout", "Freeway", "Asterix", "SpaceInvaders", "Seaquest")
-        ),
+        Game("CartPole", _gymnasium("CartPole-v1"), 0, 100, 20_000, 4_000),
+        Game("Acrobot", _gymnasium("Acrobot-v1"), -100, 0, 20_000, 4_000),
         Game(
             "Pendulum",
-            lambda: gymnasium.make("Pendulum-v1"),
+            _gymnasium("Pendulum-v1"),
             -1000,
             0,
             12_000,
@@ -89,113 +89,25 @@ GAMES = {
             1e-3,
             learn_every=1,
         ),
+        Game(
+            "LunarLander",
+            _gymnasium("LunarLander-v3"),
+            -200,
+            250,
+            60_000,
+            20_000,
+        ),
+        *(
+            Game(
+                name, lambda name=name: _minatar(name), -1, 30, 100_000, 30_000, 2.5e-4
+            )
+            for name in ("Breakout", "Freeway", "Asterix", "SpaceInvaders", "Seaquest")
+        ),
     )
 }
 
 
-# ---- critics: the methods that are compared
-
-
-class Batch(NamedTuple):
-    """Transitions from the memory."""
-
-    x: Tensor
-    actions: Tensor
-    rewards: Tensor
-    x_next: Tensor
-    discounts: Tensor
-
-
-class Critic(nn.Module):
-    """A network that predicts the return, for ``n_outputs`` actions at once."""
-
-    def __init__(self, n_inputs: int, n_outputs: int, width: int = 128) -> None:
-        super().__init__()
-        layers = [nn.Linear(n_inputs, width), nn.ReLU()]
-        layers += [nn.Linear(width, width), nn.ReLU()]
-        self.body = nn.Sequential(*layers)
-        self.width, self.n_outputs = width, n_outputs
-
-    def values(self, x: Tensor) -> Tensor:
-        """Return predicted returns: (b, d) -> (b, n_outputs)."""
-        raise NotImplementedError
-
-
-class MSE(Critic):
-    """One output per action and the squared error."""
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.head = nn.Linear(self.width, self.n_outputs)
-
-    def values(self, x: Tensor) -> Tensor:
-        """Return the outputs."""
-        return self.head(self.body(x))
-
-    def logits_of_next(self, x: Tensor) -> Tensor:
-        """Return what the target of the next state is made of: (b, a, 1)."""
-        return self.values(x).unsqueeze(-1)
-
-    def next_mean(self, logits: Tensor) -> Tensor:
-        """Return the values of logits of one action each."""
-        return logits.squeeze(-1)
-
-    def target_loss(self, batch: Batch, logits: Tensor, _: MSE) -> Tensor:
-        """Return the loss against the value of the next state."""
-        y = rl.bootstrapped(batch.rewards, logits.squeeze(-1), batch.discounts)
-        taken = rl.taken(self.values(batch.x).unsqueeze(-1), batch.actions)
-        return losses.l2(taken.squeeze(-1), y).mean()
-
-
-class HistogramCritic(Critic):
-    """A histogram per action; scalar targets, or the distribution of the next state."""
-
-    def __init__(
-        self,
-        *args: Any,
-        bins: Bins,
-        target: str = "gaussian",
-        sigma_in_bins: float | None = None,
-        distributional: bool = False,
-        grows: bool = False,
-        padding_in_bins: float = 6.0,
-    ) -> None:
-        super().__init__(*args)
-        self.head = HistogramHead(self.width, bins, n_targets=self.n_outputs)
-        self.criterion = HistogramLoss(bins, target, sigma_in_bins=sigma_in_bins)
-        self.distributional, self.grows = distributional, grows
-        self.padding = padding_in_bins
-
-    def values(self, x: Tensor) -> Tensor:
-        """Return the means."""
-        return self.head.distribution(self.body(x)).mean
-
-    def logits_of_next(self, x: Tensor) -> Tensor:
-        """Return the logits: (b, a, k)."""
-        return self.head(self.body(x))
-
-    def next_mean(self, logits: Tensor) -> Tensor:
-        """Return the values of logits of one action each."""
-        return Histogram(self.head.bins, logits=logits).mean
-
-    def target_loss(
-        self, batch: Batch, logits: Tensor, past: HistogramCritic
-    ) -> Tensor:
-        """Return the loss against the next state; ``past`` moves with growing bins."""
-        z = Histogram(past.head.bins, logits=logits)
-        y = rl.bootstrapped(batch.rewards, z.mean, batch.discounts)
-        features = self.body(batch.x)
-        if self.grows:
-            with torch.no_grad():
-                both = [features, past.body(batch.x)]
-            heads = [self.head, past.head]
-            criteria = [self.criterion, past.criterion]
-            rl.grow(y, heads, criteria, features=both, padding_in_bins=self.padding)
-        taken = rl.taken(self.head(features), batch.actions)
-        if self.distributional:
-            probs = rl.backup(z, batch.rewards, batch.discounts, bins=self.head.bins)
-            return losses.histogram_loss(taken, probs).mean()
-        return self.criterion(taken, y)
+# ---- methods
 
 
 def _known(game: Game) -> Bins:
@@ -207,187 +119,432 @@ def _narrow(_: Game) -> Bins:
     return Bins.uniform(-1.0, 1.0, N_BINS)
 
 
-def _histogram(bins: Callable[[Game], Bins], **options: Any) -> Callable[..., Critic]:
-    return lambda game, *args: HistogramCritic(*args, bins=bins(game), **options)
+def _from_0(game: Game) -> Bins:
+    """Return as many of the known bins on both sides of 0: starts at 0, as MSE."""
+    most = max(-game.low, game.high)
+    return Bins.around(-most, most, n_bins=2 * N_BINS)
 
 
-METHODS: dict[str, Callable[..., Critic]] = {
-    "MSE": lambda _, *args: MSE(*args),
-    "C51": _histogram(_known, distributional=True, target="projected"),
-    "two-hot": _histogram(_known, target="projected"),
-    "HL-Gauss": _histogram(_known),
+class Method(NamedTuple):
+    """A head and a loss; the squared error if there are no bins."""
+
+    bins: Callable[[Game], Bins] | None = None
+    target: str = "gaussian"
+    sigma_in_bins: float | None = None
+    distributional: bool = False
+    grows: bool = False
+    padding_in_bins: float = 6.0
+    forgets: bool = False  # clears the optimiser's averages of the head after growth
+    rate: float = 1.0  # times that of the game
+
+
+METHODS = {
+    "MSE": Method(),
+    "C51": Method(_known, "projected", distributional=True),
+    "two-hot": Method(_known, "projected"),
+    "HL-Gauss": Method(_known),
     # The range is not known: bins start at [-1, 1].
-    "HL-Gauss, growing": _histogram(_narrow, grows=True, sigma_in_bins=4.0),
-    "HL-Gauss, growing, padding 12": _histogram(
+    "HL-Gauss, growing": Method(_narrow, grows=True, sigma_in_bins=4.0),
+}
+
+VARIANTS = {
+    # Why growing bins learn more slowly: one thing changed at a time.
+    "HL-Gauss, growing, sigma 2": Method(_narrow, grows=True),
+    "HL-Gauss, growing, sigma 2, rate x 4": Method(_narrow, grows=True, rate=4.0),
+    "HL-Gauss, growing, sigma 2, moments cleared": Method(
+        _narrow, grows=True, forgets=True
+    ),
+    "HL-Gauss, growing, padding 12": Method(
         _narrow, grows=True, sigma_in_bins=4.0, padding_in_bins=12.0
     ),
-    # Why growing bins used to learn slowly: sigma of 2 bins is narrow beside the y.
-    "HL-Gauss, growing, sigma 2": _histogram(_narrow, grows=True),
-    # As many of the same bins on both sides of zero: starts at the value 0, as MSE.
-    "HL-Gauss, from 0": _histogram(
-        lambda game: Bins.around(
-            -max(-game.low, game.high), max(-game.low, game.high), n_bins=2 * N_BINS
-        )
+    "HL-Gauss, growing, padding 12, sigma 8": Method(
+        _narrow, grows=True, sigma_in_bins=8.0, padding_in_bins=12.0
     ),
+    # Bins that start at the bound on the returns, reward / (1 - gamma), and may grow.
+    "HL-Gauss, growing from the range": Method(_known, grows=True),
+    "HL-Gauss, from 0": Method(_from_0),
+    # Wide bins that do not grow, with the narrow sigma (in y) that growing ones have.
+    "HL-Gauss, from 0, sigma 0.5": Method(_from_0, sigma_in_bins=0.5),
+    "MSE, rate x 4": Method(rate=4.0),
+    "HL-Gauss, rate x 4": Method(_known, rate=4.0),
 }
+
+
+# ---- critics: stacks of networks, one for each seed
+
+
+class Batch(NamedTuple):
+    """Transitions from the memories of s seeds."""
+
+    x: Tensor  # (s, b, d)
+    actions: Tensor  # (s, b) or (s, b, a)
+    rewards: Tensor  # (s, b)
+    x_next: Tensor  # (s, b, d)
+    discounts: Tensor  # (s, b)
+
+
+class StackedLinear(nn.Module):
+    """A linear layer for each of s networks: (s, b, d) -> (s, b, e)."""
+
+    def __init__(self, layers: Sequence[nn.Linear]) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.stack([each.weight.data for each in layers]))
+        self.bias = nn.Parameter(torch.stack([each.bias.data for each in layers]))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the outputs of each network for its own inputs."""
+        return torch.baddbmm(self.bias.unsqueeze(1), x, self.weight.mT)
+
+
+def bodies(seeds: Sequence[int], n_inputs: int) -> nn.Sequential:
+    """Return two hidden layers for each seed; the same for all methods."""
+    layers = []
+    for seed in seeds:
+        torch.manual_seed(seed)
+        layers.append([nn.Linear(n_inputs, WIDTH), nn.Linear(WIDTH, WIDTH)])
+    first, second = (StackedLinear(each) for each in zip(*layers, strict=True))
+    return nn.Sequential(first, nn.ReLU(), second, nn.ReLU())
+
+
+class Critics(nn.Module):
+    """Networks that predict returns, for ``n_outputs`` actions at once."""
+
+    def __init__(
+        self,
+        method: Method,
+        game: Game,
+        seeds: Sequence[int],
+        n_inputs: int,
+        n_outputs: int,
+    ) -> None:
+        super().__init__()
+        self.method, self.n_outputs = method, n_outputs
+        self.body = bodies(seeds, n_inputs)
+        heads: list[nn.Linear] = []
+        self.own_bins: list[Bins] = []  # of each seed
+        for seed in seeds:
+            torch.manual_seed(seed + 1000)
+            if method.bins is None:
+                heads.append(nn.Linear(WIDTH, n_outputs))
+            else:
+                bins = method.bins(game)
+                head = HistogramHead(WIDTH, bins, n_targets=n_outputs)
+                heads.append(head.linear)
+                self.own_bins.append(bins)
+        self.head = StackedLinear(heads)
+        if method.bins is not None:
+            # Bins that grow differ between seeds. They are even, so that the loss over
+            # y is the loss over y in units of a bin, where all seeds have the same.
+            n_bins = bins.n_bins
+            self.bins = Bins.uniform(0.0, n_bins, n_bins) if method.grows else bins
+            self.criterion = HistogramLoss(
+                self.bins, method.target, sigma_in_bins=method.sigma_in_bins
+            )
+            self.register_buffer("low", torch.zeros(len(seeds), 1))
+            self.register_buffer("width", torch.ones(len(seeds), 1))
+            if method.grows:
+                self._read_bins()
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return logits, or values of one number: (s, b, d) -> (s, b, a, k or 1)."""
+        return self.head(self.body(x)).unflatten(-1, (self.n_outputs, -1))
+
+    def means(self, outputs: Tensor) -> Tensor:
+        """Return the values of logits: (s, b, ..., k or 1) -> (s, b, ...)."""
+        if self.method.bins is None:
+            return outputs.squeeze(-1)
+        mean = Histogram(self.bins, logits=outputs).mean
+        shape = (-1, *(1 for _ in mean.shape[1:]))
+        return self.low.view(shape) + self.width.view(shape) * mean
+
+    def loss(self, batch: Batch, following: Tensor, past: Critics) -> Tensor:
+        """Return the sum over seeds; ``following`` is of the next state: (s, b, k)."""
+        y = rl.bootstrapped(batch.rewards, past.means(following), batch.discounts)
+        features = self.body(batch.x)
+        if self.method.grows:
+            self._grow(y, features, past, batch)
+        outputs = self.head(features).unflatten(-1, (self.n_outputs, -1))
+        taken = rl.taken(outputs, batch.actions)  # (s, b, k or 1)
+        n_seeds = len(y)
+        if self.method.bins is None:
+            return n_seeds * losses.l2(taken.squeeze(-1), y).mean()
+        if self.method.distributional:
+            z = Histogram(self.bins, logits=following)
+            probs = rl.backup(z, batch.rewards, batch.discounts)
+            return n_seeds * losses.histogram_loss(taken, probs).mean()
+        return n_seeds * self.criterion(taken, (y - self.low) / self.width)
+
+    def _grow(self, y: Tensor, features: Tensor, past: Critics, batch: Batch) -> None:
+        units = (y - self.low) / self.width
+        room = math.ceil(self.method.padding_in_bins)
+        inside = (units >= room) & (units <= self.bins.n_bins - room)
+        for i in (~inside.all(dim=1)).nonzero()[:, 0].tolist():
+            with torch.no_grad():
+                both = [features[i], past.body(batch.x)[i]]
+            heads = [net.head_of(i) for net in (self, past)]
+            padding = self.method.padding_in_bins
+            rl.grow(y[i], heads, features=both, padding_in_bins=padding)
+            for net, head in zip((self, past), heads, strict=True):
+                net.own_bins[i] = head.bins
+                net._read_bins()
+            self.grown.append(i)
+
+    grown: list[int]  # seeds whose bins have changed in this step
+
+    def head_of(self, i: int) -> HistogramHead:
+        """Return the head of a seed; it shares its parameters with the stack."""
+        head = HistogramHead(WIDTH, self.own_bins[i], n_targets=self.n_outputs)
+        head.linear.weight = nn.Parameter(self.head.weight.data[i])
+        head.linear.bias = nn.Parameter(self.head.bias.data[i])
+        return head
+
+    def _read_bins(self) -> None:
+        for i, bins in enumerate(self.own_bins):
+            self.low[i], self.width[i] = bins.low, bins.width
+
+    def copy_from(self, other: Critics) -> None:
+        """Take over the parameters and the bins."""
+        self.load_state_dict(other.state_dict())
+        self.own_bins = list(other.own_bins)
+
+
+class Learner:
+    """Critics, their target networks and their optimiser."""
+
+    def __init__(self, critics: Critics, rate: float) -> None:
+        self.critics, self.past = critics, deepcopy(critics)
+        rate *= critics.method.rate
+        self.optimizer = torch.optim.Adam(critics.parameters(), rate, fused=True)
+
+    def step(self, batch: Batch, following: Tensor) -> None:
+        """Take a step towards the rewards and the values of the next states."""
+        self.critics.grown = []
+        self.optimizer.zero_grad()
+        self.critics.loss(batch, following, self.past).backward()
+        if self.critics.method.forgets:
+            for part in self.critics.head.parameters():
+                for name in ("exp_avg", "exp_avg_sq"):
+                    if name in self.optimizer.state[part]:
+                        self.optimizer.state[part][name][self.critics.grown] = 0
+        self.optimizer.step()
 
 
 # ---- agents
 
 
 class Memory:
-    """The latest transitions, in tensors that are written in a circle."""
+    """The latest transitions of each seed, in tensors that are written in a circle."""
 
-    def __init__(self, size: int, n_inputs: int, action: Tensor) -> None:
+    def __init__(
+        self, seeds: Sequence[int], size: int, n_inputs: int, action: Tensor
+    ) -> None:
+        n_seeds = len(seeds)
         self.size, self.n = size, 0
-        self.x, self.x_next = torch.zeros(2, size, n_inputs).unbind()
-        self.actions = torch.zeros(size, *action.shape, dtype=action.dtype)
-        self.rewards, self.discounts = torch.zeros(2, size).unbind()
+        self.x = torch.zeros(n_seeds, size, n_inputs)
+        self.x_next = torch.zeros(n_seeds, size, n_inputs)
+        self.actions = torch.zeros(n_seeds, size, *action.shape, dtype=action.dtype)
+        self.rewards = torch.zeros(n_seeds, size)
+        self.discounts = torch.zeros(n_seeds, size)
+        self.first = size * torch.arange(n_seeds).unsqueeze(-1)
+        self.generators = [torch.Generator().manual_seed(seed) for seed in seeds]
 
-    def add(self, x: Any, action: Any, reward: Any, x_next: Any, ended: bool) -> None:
-        """Keep a transition."""
+    def add(
+        self, x: Tensor, action: Tensor, reward: Tensor, x_next: Tensor, ended: Tensor
+    ) -> None:
+        """Keep a transition of each seed."""
         i = self.n % self.size
-        self.x[i], self.x_next[i] = torch.as_tensor(x), torch.as_tensor(x_next)
-        self.actions[i] = torch.as_tensor(action)
-        self.rewards[i], self.discounts[i] = float(reward), 0.0 if ended else GAMMA
+        self.x[:, i], self.x_next[:, i], self.actions[:, i] = x, x_next, action
+        self.rewards[:, i], self.discounts[:, i] = reward, GAMMA * ~ended
         self.n += 1
 
     def sample(self) -> Batch:
-        """Return a batch, with replacement."""
-        i = torch.randint(0, min(self.n, self.size), (BATCH,))
+        """Return a batch for each seed, with replacement."""
+        stop = min(self.n, self.size)
+        rows = [torch.randint(stop, (BATCH,), generator=g) for g in self.generators]
+        i = (torch.stack(rows) + self.first).flatten()
         parts = self.x, self.actions, self.rewards, self.x_next, self.discounts
-        return Batch(*(part[i] for part in parts))
+        n = len(self.generators)
+        return Batch(
+            *(
+                part.flatten(0, 1).index_select(0, i).unflatten(0, (n, BATCH))
+                for part in parts
+            )
+        )
 
 
 class DQN:
     """Double Q-learning is left out: the plain target, the same for all methods."""
 
-    def __init__(self, game: Game, env: Any, make: Callable[..., Critic]) -> None:
+    def __init__(
+        self, game: Game, method: Method, seeds: Sequence[int], env: Any
+    ) -> None:
         n_inputs, n_actions = env.observation_space.shape[0], int(env.action_space.n)
         self.game, self.n_actions = game, n_actions
-        self.critic = make(game, n_inputs, n_actions)
-        self.past = deepcopy(self.critic)
-        self.optimizer = torch.optim.Adam(self.critic.parameters(), game.rate)
-        self.memory = Memory(50_000, n_inputs, torch.zeros((), dtype=torch.int64))
+        self.critics = Critics(method, game, seeds, n_inputs, n_actions)
+        self.learner = Learner(self.critics, game.rate)
+        nothing = torch.zeros((), dtype=torch.int64)
+        self.memory = Memory(seeds, min(50_000, game.steps), n_inputs, nothing)
+        self.random = [random.Random(seed) for seed in seeds]
 
-    def act(self, x: Any, step: int) -> int:
-        """Return an action, at random with falling probability."""
-        if random.random() < max(0.05, 1 - step / self.game.exploring):
-            return random.randrange(self.n_actions)
+    def act(self, x: Tensor, step: int) -> Tensor:  # (s, d) -> (s,)
+        """Return actions, at random with falling probability."""
+        share = max(0.05, 1 - step / self.game.exploring)
+        chance = [r.randrange(self.n_actions) for r in self.random]
+        explores = torch.tensor([r.random() < share for r in self.random])
         with torch.no_grad():
-            x = torch.as_tensor(x, dtype=torch.float32)
-            return int(self.critic.values(x.unsqueeze(0)).argmax())
+            best = self.critics.means(self.critics(x.unsqueeze(1)))[:, 0].argmax(-1)
+        return torch.where(explores, torch.tensor(chance), best)
+
+    def for_game(self, actions: Tensor) -> list[Any]:
+        """Return the actions as the games take them."""
+        return actions.tolist()
 
     def learn(self, step: int) -> None:
         """Take a step of the optimiser."""
+        past = self.learner.past
         if step % self.game.copy_every == 0:
-            self.past.load_state_dict(self.critic.state_dict())
+            past.copy_from(self.critics)
         batch = self.memory.sample()
         with torch.no_grad():
-            logits = self.past.logits_of_next(batch.x_next)
-            best = self.past.next_mean(logits).argmax(dim=-1)
-            logits = rl.taken(logits, best)
-        self.optimizer.zero_grad()
-        self.critic.target_loss(batch, logits, self.past).backward()
-        self.optimizer.step()
+            following = past(batch.x_next)  # (s, b, a, k)
+            following = rl.taken(following, past.means(following).argmax(-1))
+        self.learner.step(batch, following)
 
 
 class TD3:
     """Two critics of state and action, of which the smaller is the target; a policy."""
 
-    def __init__(self, game: Game, env: Any, make: Callable[..., Critic]) -> None:
+    def __init__(
+        self, game: Game, method: Method, seeds: Sequence[int], env: Any
+    ) -> None:
         n_inputs, n_actions = env.observation_space.shape[0], env.action_space.shape[0]
         self.game, self.high = game, float(env.action_space.high[0])
-        self.policy = nn.Sequential(
-            *(nn.Linear(n_inputs, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU()),
-            *(nn.Linear(128, n_actions), nn.Tanh()),
-        )
+        self.n_seeds, self.n_actions = len(seeds), n_actions
+        last = []
+        for seed in seeds:
+            torch.manual_seed(seed + 3000)
+            last.append(nn.Linear(WIDTH, n_actions))
+        body = bodies([seed + 4000 for seed in seeds], n_inputs)
+        self.policy = nn.Sequential(*body, StackedLinear(last), nn.Tanh())
         self.past_policy = deepcopy(self.policy)
-        self.critics = nn.ModuleList(
-            make(game, n_inputs + n_actions, 1) for _ in range(2)
+        twice = [*seeds, *(seed + 2000 for seed in seeds)]
+        self.critics = Critics(method, game, twice, n_inputs + n_actions, 1)
+        self.learner = Learner(self.critics, game.rate)
+        self.policy_optimizer = torch.optim.Adam(
+            self.policy.parameters(), game.rate, fused=True
         )
-        self.past_critics = deepcopy(self.critics)
-        self.optimizer = torch.optim.Adam(self.critics.parameters(), game.rate)
-        self.policy_optimizer = torch.optim.Adam(self.policy.parameters(), game.rate)
-        self.memory = Memory(50_000, n_inputs, torch.zeros(n_actions))
+        nothing = torch.zeros(n_actions)
+        self.memory = Memory(seeds, min(50_000, game.steps), n_inputs, nothing)
+        self.generators = [torch.Generator().manual_seed(seed) for seed in seeds]
 
-    def act(self, x: Any, step: int) -> np.ndarray:
-        """Return an action of the policy with noise; at random at first."""
+    def _noise(self, *shape: int) -> Tensor:  # (s, *shape)
+        return torch.stack([torch.randn(shape, generator=g) for g in self.generators])
+
+    def act(self, x: Tensor, step: int) -> Tensor:  # (s, d) -> (s, a), in [-1, 1]
+        """Return actions of the policies with noise; at random at first."""
+        noise = self._noise(self.n_actions)
         if step < self.game.exploring:
-            return self.high * (2 * torch.rand(1) - 1).numpy()
+            return 2 * torch.special.ndtr(noise) - 1  # uniform
         with torch.no_grad():
-            action = self.policy(torch.as_tensor(x)) + 0.1 * torch.randn(1)
-        return self.high * action.clamp(-1, 1).numpy()
+            actions = self.policy(x.unsqueeze(1))[:, 0] + 0.1 * noise
+        return actions.clamp(-1, 1)
+
+    def for_game(self, actions: Tensor) -> list[Any]:
+        """Return the actions as the games take them."""
+        return list(self.high * actions.numpy())
 
     def learn(self, step: int) -> None:
         """Take a step of the optimisers."""
-        batch = self.memory.sample()
+        batch, past = self.memory.sample(), self.learner.past
         with torch.no_grad():
-            noise = (0.2 * torch.randn_like(batch.actions)).clamp(-0.5, 0.5)
+            noise = (0.2 * self._noise(BATCH, self.n_actions)).clamp(-0.5, 0.5)
             actions = (self.past_policy(batch.x_next) + noise).clamp(-1, 1)
             joined = torch.cat([batch.x_next, actions], dim=-1)
-            logits = [past.logits_of_next(joined) for past in self.past_critics]
-            logits = [part.squeeze(-2) for part in logits]  # (b, k) each
-            pairs = zip(self.past_critics, logits, strict=True)
-            means = torch.stack([past.next_mean(part) for past, part in pairs])
-            smaller = means.argmin(dim=0)  # (b,), of two critics
-            least = torch.stack(logits, dim=-2)  # (b, 2, k)
-            least = rl.taken(least, smaller)
-        joined = torch.cat([batch.x, batch.actions / self.high], dim=-1)
-        first = torch.zeros(BATCH, dtype=torch.int64)  # the only output
-        seen = batch._replace(x=joined, actions=first)
-        total = torch.zeros(())
-        for critic, past in zip(self.critics, self.past_critics, strict=True):
-            total = total + critic.target_loss(seen, least, past)
-        self.optimizer.zero_grad()
-        total.backward()
-        self.optimizer.step()
+            following = past(joined.repeat(2, 1, 1))[..., 0, :]  # (2 s, b, k)
+            means = past.means(following).unflatten(0, (2, -1))  # (2, s, b)
+            pairs = following.unflatten(0, (2, -1)).movedim(0, -2)  # (s, b, 2, k)
+            least = rl.taken(pairs, means.argmin(dim=0))  # (s, b, k)
+        joined = torch.cat([batch.x, batch.actions], dim=-1)
+        only = torch.zeros(self.n_seeds, BATCH, dtype=torch.int64)
+        seen = batch._replace(x=joined, actions=only)
+        seen = Batch(*(torch.cat([part, part]) for part in seen))
+        self.learner.step(seen, torch.cat([least, least]))
         if step % 2 == 0:
             joined = torch.cat([batch.x, self.policy(batch.x)], dim=-1)
+            values = self.critics.means(self.critics(joined.repeat(2, 1, 1)))
             self.policy_optimizer.zero_grad()
-            (-self.critics[0].values(joined).mean()).backward()
+            (-self.n_seeds * values[: self.n_seeds].mean()).backward()
             self.policy_optimizer.step()
-            rl.soft_update(self.past_policy, self.policy, 0.01)
-            for critic, past in zip(self.critics, self.past_critics, strict=True):
-                rl.soft_update(past, critic, 0.01)
+            for target, source in (
+                (self.past_policy, self.policy),
+                (past, self.critics),
+            ):
+                rl.soft_update(target, source, 0.01)
 
 
-def run(game: Game, method: str, seed: int, steps: int | None = None) -> dict[str, Any]:
-    """Play and learn; return the record."""
-    random.seed(seed)
-    torch.manual_seed(seed)
-    env = game.make()
-    is_discrete = hasattr(env.action_space, "n")
-    agent = (DQN if is_discrete else TD3)(game, env, METHODS[method])
-    torch.manual_seed(seed)  # the same exploration and batches after any head
+def run(
+    game: Game, method: str, seeds: Sequence[int], steps: int | None = None
+) -> list[dict[str, Any]]:
+    """Play and learn with all seeds at once; return a record for each."""
+    envs = [game.make() for _ in seeds]
+    is_discrete = hasattr(envs[0].action_space, "n")
+    agent = (DQN if is_discrete else TD3)(
+        game, {**METHODS, **VARIANTS}[method], seeds, envs[0]
+    )
     steps = steps or game.steps
-    returns: list[list[float]] = [[] for _ in range(N_POINTS)]
-    total, start = 0.0, time.perf_counter()
-    x, _ = env.reset(seed=seed)
+    returns: list[list[list[float]]] = [[[] for _ in range(N_POINTS)] for _ in seeds]
+    totals, start = [0.0] * len(seeds), time.process_time()
+    first = [env.reset(seed=seed)[0] for env, seed in zip(envs, seeds, strict=True)]
+    x = torch.as_tensor(np.stack(first), dtype=torch.float32)
     for step in range(steps):
-        action = agent.act(x, step)
-        x_next, reward, ended, stopped, _ = env.step(action)
-        agent.memory.add(x, action, reward, x_next, ended)
-        total += float(reward)
-        x = x_next
-        if ended or stopped:
-            returns[step * N_POINTS // steps].append(total)
-            total, (x, _) = 0.0, env.reset()
+        actions = agent.act(x, step)
+        nexts, rewards, ended, resumed = [], [], [], []
+        for i, (env, action) in enumerate(
+            zip(envs, agent.for_game(actions), strict=True)
+        ):
+            x_next, reward, terminated, truncated, _ = env.step(action)
+            nexts.append(x_next)
+            rewards.append(float(reward))
+            ended.append(bool(terminated))
+            totals[i] += rewards[-1]
+            if terminated or truncated:
+                returns[i][step * N_POINTS // steps].append(totals[i])
+                totals[i], (x_next, _) = 0.0, env.reset()
+            resumed.append(x_next)
+        x_next = torch.as_tensor(np.stack(nexts), dtype=torch.float32)
+        agent.memory.add(x, actions, torch.tensor(rewards), x_next, torch.tensor(ended))
+        x = torch.as_tensor(np.stack(resumed), dtype=torch.float32)
         if step >= 500 and step % game.learn_every == 0:
             agent.learn(step)
-    record: dict[str, Any] = {"game": game.name, "method": method, "seed": seed}
-    record |= {
-        "steps": steps,
-        "rate": game.rate,
-        "seconds": time.perf_counter() - start,
-    }
-    record["returns"] = [float(np.mean(part)) if part else None for part in returns]
-    critic = agent.critic if is_discrete else agent.critics[0]
-    if isinstance(critic, HistogramCritic):
-        record["bins"] = [critic.head.bins.low, critic.head.bins.high]
-    packages = ("torch", "gymnasium", "numpy")
-    record["versions"] = {name: version(name) for name in packages}
-    return record
+    seconds = (time.process_time() - start) / len(seeds)
+    used = {name: version(name) for name in ("gymnasium", *_package(game))}
+    records = []
+    for i, seed in enumerate(seeds):
+        record = {
+            "game": game.name,
+            "method": method,
+            "seed": seed,
+            "steps": steps,
+            "rate": game.rate * agent.critics.method.rate,
+            "cpu_s": round(seconds, 2),
+            "n_stacked": len(seeds),
+            "returns": [
+                round(float(np.mean(part)), 3) if part else None for part in returns[i]
+            ],
+        }
+        if agent.critics.own_bins:
+            bins = agent.critics.own_bins[i]
+            record["bins"] = [round(bins.low, 3), round(bins.high, 3)]
+        records.append(record | {"environment": environment() | used})
+    return records
+
+
+def _package(game: Game) -> tuple[str, ...]:
+    """Return the packages that a game needs beside Gymnasium."""
+    if game.name == "LunarLander":
+        return ("Box2D",)
+    games = ("CartPole", "Acrobot", "Pendulum")
+    return () if game.name in games else ("MinAtar",)
 
 
 # ---- the results
@@ -403,29 +560,104 @@ def curve(record: dict[str, Any]) -> np.ndarray:
     return np.array([first if value is None else value for value in filled])
 
 
+PARTS = {
+    "mean return": slice(None),
+    "15 to 20 % of steps": slice(3, 4),
+    "last quarter": slice(-N_POINTS // 4, None),
+}
+
+
 def table(records: list[dict[str, Any]]) -> str:
-    """Return means over seeds with their standard errors."""
-    parts = {
-        "mean return": slice(None),
-        "15 to 20 % of steps": slice(3, 4),
-        "last quarter": slice(-N_POINTS // 4, None),
-    }
-    lines = [f"| game | method | seeds | {' | '.join(parts)} |"]
+    """Return means over the seeds of whole runs with their standard errors."""
+    lines = [f"| game | method | seeds | {' | '.join(PARTS)} |"]
     lines.append("|---|---|---:|---:|---:|---:|")
-    keys = {(r["game"], r["method"]): None for r in records}
-    order = list(METHODS)
-    for game, method in sorted(keys, key=lambda key: (key[0], order.index(key[1]))):
-        of = (game, method)
-        curves = [curve(r) for r in records if (r["game"], r["method"]) == of]
-        cells = []
-        for part in parts.values():
-            means = np.array([c[part].mean() for c in curves])
-            cell = f"{means.mean():.0f}"
-            if len(means) > 1:
-                cell += f" ± {means.std(ddof=1) / len(means) ** 0.5:.0f}"
-            cells.append(cell)
-        lines.append(f"| {game} | {method} | {len(curves)} | {' | '.join(cells)} |")
+    for game in GAMES:
+        for method in METHODS:
+            of = (game, method, GAMES[game].steps)
+            curves = [curve(r) for r in records if _key(r) == of]
+            if not curves:
+                continue
+            cells = [
+                _mean_se([c[part].mean() for c in curves]) for part in PARTS.values()
+            ]
+            lines.append(f"| {game} | {method} | {len(curves)} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+START = (3_000, 5_000)  # steps, of CartPole, where methods begin to learn
+
+
+def starts(records: list[dict[str, Any]]) -> str:
+    """Return the mean return of all methods and variants while they begin to learn.
+
+    The first steps of a long run are those of a short one.
+    """
+    lines = ["| method | seeds | return at steps 3,000 to 5,000 |", "|---|---:|---:|"]
+    for method in (*METHODS, *VARIANTS):
+        means = {}  # of each seed, once
+        for r in records:
+            if (r["game"], r["method"]) == ("CartPole", method):
+                first, last = (step * N_POINTS // r["steps"] for step in START)
+                means[r["seed"]] = curve(r)[first:last].mean()
+        if means:
+            lines.append(
+                f"| {method} | {len(means)} | {_mean_se(list(means.values()))} |"
+            )
+    return "\n".join(lines)
+
+
+def _key(record: dict[str, Any]) -> tuple[str, str, int]:
+    return record["game"], record["method"], record["steps"]
+
+
+def _mean_se(values: Sequence[float]) -> str:
+    means = np.array(values)
+    digits = 1 if abs(means.mean()) < 30 else 0
+    cell = f"{means.mean():.{digits}f}"
+    if len(means) > 1:
+        cell += f" ± {means.std(ddof=1) / len(means) ** 0.5:.{digits}f}"
+    return cell
+
+
+def draw(records: list[dict[str, Any]], path: Path) -> None:
+    """Draw the learning curves: means over seeds with intervals of 95 %."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+    from scipy.stats import t
+
+    from histreg.report.colours import looks_of
+
+    games = [game for game in GAMES if any(r["game"] == game for r in records)]
+    n_columns = min(3, len(games))
+    n_rows = -(-len(games) // n_columns)
+    size = (max(6.0, 3.5 * n_columns) + 1.7, 3.2 * n_rows)
+    figure, axes = plt.subplots(
+        n_rows, n_columns, figsize=size, layout="constrained", squeeze=False
+    )
+    looks = looks_of(METHODS)
+    for ax in axes.flat[len(games) :]:
+        ax.axis("off")
+    for ax, game in zip(axes.flat, games, strict=False):
+        for method, (colour, mark) in looks.items():
+            of = (game, method, GAMES[game].steps)
+            own = [r for r in records if _key(r) == of]
+            if len(own) < 2:
+                continue
+            curves = np.stack([curve(r) for r in own])  # (seeds, points)
+            steps = own[0]["steps"] * (np.arange(N_POINTS) + 0.5) / N_POINTS
+            mean = curves.mean(axis=0)
+            error = curves.std(axis=0, ddof=1) / len(own) ** 0.5
+            error *= t.ppf(0.975, len(own) - 1)
+            ax.fill_between(
+                steps, mean - error, mean + error, color=colour, alpha=0.15, lw=0
+            )
+            ax.plot(steps, mean, mark, ls="-", color=colour, ms=3, lw=1, label=method)
+        ax.set(title=game, xlabel="steps", ylabel="return")
+    handles = axes[0, 0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside right upper", fontsize=9)
+    figure.savefig(path, dpi=100)
 
 
 def read(path: Path) -> list[dict[str, Any]]:
@@ -440,29 +672,44 @@ def _numbers(text: str) -> list[int]:
 
 def main() -> None:
     """Run what is missing, or print the table."""
+    everything = [*METHODS, *VARIANTS]
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--games", nargs="+", default=list(GAMES), choices=GAMES)
-    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS)
+    parser.add_argument(
+        "--methods", nargs="+", default=list(METHODS), choices=everything
+    )
     parser.add_argument("--seeds", type=_numbers, default=_numbers("1-10"))
+    parser.add_argument("--steps", type=int, help="those of the game by default")
     parser.add_argument("--table", action="store_true")
+    parser.add_argument("--figure", type=Path)
     arguments = parser.parse_args()
     records = read(arguments.out)
     if arguments.table:
         print(table(records))
+        print()
+        print(starts(records))
+        return
+    if arguments.figure:
+        draw(records, arguments.figure)
         return
     torch.set_num_threads(1)
-    done = {(r["game"], r["method"], r["seed"]) for r in records}
-    for seed in arguments.seeds:
-        for name in arguments.games:
-            for method in arguments.methods:
-                if (name, method, seed) in done:
-                    continue
-                record = run(GAMES[name], method, seed)
-                arguments.out.parent.mkdir(parents=True, exist_ok=True)
-                with arguments.out.open("a") as file:
-                    file.write(json.dumps(record) + "\n")
-                print(name, method, seed, f"{curve(record).mean():.1f}", flush=True)
+    environment()  # the commit of the code that is running, not of later edits
+    done = {(*_key(r), r["seed"]) for r in records}
+    for name in arguments.games:
+        steps = arguments.steps or GAMES[name].steps
+        for method in arguments.methods:
+            of = (name, method, steps)
+            seeds = [s for s in arguments.seeds if (*of, s) not in done]
+            if not seeds:
+                continue
+            new = run(GAMES[name], method, seeds, steps)
+            arguments.out.parent.mkdir(parents=True, exist_ok=True)
+            with arguments.out.open("a") as file:
+                file.writelines(json.dumps(record) + "\n" for record in new)
+            mean = np.mean([curve(record).mean() for record in new])
+            cost = sum(record["cpu_s"] for record in new)
+            print(f"{name}, {method}: {mean:.1f}, {cost:.0f} s", flush=True)
 
 
 if __name__ == "__main__":

@@ -13,13 +13,14 @@ from typing import Any
 
 import latex2mathml.converter
 from docutils import nodes
+from PIL import Image
 from sphinx.application import Sphinx
 
 import histreg
 
 ROOT = Path(__file__).parents[1]
 METADATA = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-# A placeholder until the repository has an address; the notebooks' badges have it too.
+# A placeholder until the repository has an address, which is in the notebooks too.
 REPOSITORY = METADATA.get("urls", {}).get("Source", "https://github.com/OWNER/histreg")
 
 project = "histreg"
@@ -51,9 +52,11 @@ autodoc_typehints = "none"  # docstrings have types with shapes
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 
+smartquotes = False  # of two dashes of an option they would make one
 html_theme = "furo"  # search, dark mode, 100 kB a page
 html_title = f"histreg {release}"
 html_static_path = ["_static"]
+html_favicon = "_static/icon.svg"
 html_css_files = ["site.css"]
 html_js_files = ["versions.js"]
 templates_path = ["_templates"]
@@ -77,7 +80,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": "/",  # all are run
-    "ignore_pattern": "value_learning",  # agents, without a picture
+    "ignore_pattern": "value_learning|distributed",  # without a picture
     "within_subsection_order": "ExampleTitleSortKey",
     "abort_on_example_error": True,
     "download_all_examples": False,
@@ -87,6 +90,8 @@ sphinx_gallery_conf = {
 }
 warnings.filterwarnings("ignore", message=".*Agg.*cannot be shown")
 
+SIZES = {"small": 800, "broad": 1100, "wide": 10_000}
+"""Pictures by their width in pixels; site.css has how narrow each may become."""
 BESIDE = re.compile(r"\]\(\.\./([\w./-]+)(#[\w-]+)?\)")
 INCLUDED = re.compile(r"```\{include\} \.\./(\S+)\n```")
 
@@ -127,13 +132,43 @@ def visit_displayed(self: Any, node: nodes.math_block) -> None:
 
 
 def with_lazy_pictures(_: Sphinx, doctree: nodes.document) -> None:
-    """Load a picture when a reader comes to it; some pages have many."""
+    """Load a picture when a reader comes to it, and let it be scrolled if it is wide.
+
+    Some pages have many pictures, and letters must be legible on a telephone.
+    """
     for picture in doctree.findall(nodes.image):
         picture["loading"] = "lazy"
+        path = ROOT / "docs" / picture["uri"]
+        if path.suffix == ".png" and path.is_file() and path.parent.name == "images":
+            with Image.open(path) as image:
+                size = next(name for name, px in SIZES.items() if image.width <= px)
+                picture["classes"] += ["drawing", size]
+
+
+def without_unused_files(
+    _: Sphinx,
+    name: str,
+    template: str,  # noqa: ARG001
+    context: dict[str, Any],
+    doctree: nodes.document | None,  # noqa: ARG001
+) -> None:
+    """Load what is for notebooks and the gallery on their pages only."""
+    unused = [
+        mark
+        for mark, folder in (("mystnb", "notebooks/"), ("sg", "gallery/"))
+        if not name.startswith(folder)
+    ]
+    for kind in ("css_files", "script_files"):
+        context[kind] = [
+            file
+            for file in context[kind]
+            if not Path(str(file.filename)).name.startswith(tuple(unused))
+        ]
 
 
 def setup(app: Sphinx) -> None:
     """Register what this file adds."""
     app.connect("source-read", with_links_of_the_site)
     app.connect("doctree-read", with_lazy_pictures)
+    app.connect("html-page-context", without_unused_files, priority=900)  # the last
     app.add_html_math_renderer("mathml", (visit_formula, None), (visit_displayed, None))

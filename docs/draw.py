@@ -1,9 +1,12 @@
-"""Draw the figures of the README and the guides that no histreg command draws.
+"""Draw the pictures of the README and the guides.
 
-    python docs/draw.py
+    python docs/draw.py                # all; `make pictures`
+    python docs/draw.py sigma table    # some, by the names of their files
 
-They show the results of the code beside them: the first blocks of the README,
-docs/shapes.md and docs/forecasting.md, and two examples.
+Figures of the study come from the committed records, as ``histreg study figure`` draws
+them. The others show the results of the code beside them, blocks of the README,
+docs/shapes.md and docs/forecasting.md, and of two examples. report.png is a photograph
+of the page that ``histreg report`` writes, and is not drawn here.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,23 +24,73 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
+from PIL import Image
 
 from histreg import targets
+from histreg.cli.study.selection import Selection
+from histreg.report.experiment_figures import figure_of
+from histreg.study.engine.store import Store
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
+RECORDS = ROOT / "results" / "study"
 BLUE, ORANGE = "#0068a8", "#c75a00"
+DPI = 100  # a column of the pages is 740 pixels wide, and some have ten pictures
+N_COLOURS = 64  # of a palette; drawings have few
+
+OF_STUDY = {
+    **{
+        name: (name, Selection())
+        for name in (
+            *("architectures", "bias", "bound", "columns", "forecast-readings"),
+            *("label-bias", "replays", "shapes", "targets", "theorems", "values"),
+        )
+    },
+    **{  # the data sets of which all was run
+        name: (name, Selection(datasets="pole,bike"))
+        for name in (
+            *("annealing", "auxiliary", "bins", "corruption", "overall", "rates"),
+            *("representation", "sensitivity", "sigma", "training", "uniform"),
+        )
+    },
+    "overall_bike": ("overall", Selection(datasets="bike")),
+    "forecasts": ("forecasts", Selection(datasets="ETTh2", models="Linear")),
+    "forecasts_networks": (
+        "forecasts-direct",
+        Selection(datasets="ETTh1", models="LSTM,GRU,Transformer"),
+    ),
+}
+"""Experiments and options of ``histreg study figure``, by the names of pictures."""
 
 
-def first_block(page: Path) -> str:
-    """Return the first block of Python of a page."""
-    match = re.search(r"^```python\n(.*?)^```", page.read_text(), re.M | re.S)
-    assert match is not None
-    return match[1]
+def draw_of_study(name: str) -> None:
+    """Draw a figure of the study from the committed records."""
+    experiment, selection = OF_STUDY[name]
+    records = Store(RECORDS).records(selection.runs([experiment]))
+    figure_of(experiment, records).savefig(IMAGES / f"{name}.png", dpi=DPI)
 
 
-def draw_table(known: dict[str, Any]) -> None:
+def with_palette(path: Path) -> None:
+    """Reduce the colours of a picture, which makes its file a third of the size."""
+    with Image.open(path) as picture:
+        few = picture.convert("RGB").quantize(N_COLOURS)
+    few.save(path, optimize=True)
+
+
+def block(page: str, n: int = 0) -> dict[str, Any]:
+    """Run a block of Python of a page; return what it has defined."""
+    blocks = re.findall(
+        r"^```python\n(.*?)^```", (ROOT / page).read_text(), re.M | re.S
+    )
+    torch.manual_seed(0)
+    known: dict[str, Any] = {}
+    exec(compile(blocks[n], page, "exec"), known)
+    return known
+
+
+def draw_table() -> None:
     """Draw the intervals of the test rows and three distributions."""
+    known = block("README.md", 1)
     y = np.asarray(known["y_test"])
     lower, upper, d = known["lower"], known["upper"], known["distribution"]
     order = np.argsort(d.mean.numpy())
@@ -69,11 +123,12 @@ def draw_table(known: dict[str, Any]) -> None:
         ax.set(yticks=[], xlim=(bins.low, bins.high))
         ax.set_title(f"P(y > 200) = {above:.2f}", fontsize=9)
     axes["D"].set_xlabel("y: density, mean (dashed), truth")
-    figure.savefig(IMAGES / "table.png", dpi=100)
+    figure.savefig(IMAGES / "table.png", dpi=DPI)
 
 
-def draw_fan(known: dict[str, Any]) -> None:
+def draw_fan() -> None:
     """Draw the end of a series, the forecast after it and what came."""
+    known = block("docs/forecasting.md")
     y, d, start = known["y"], known["d"], 400
     past, ahead = np.arange(start - 56, start), np.arange(start, start + len(d.mean))
     figure, ax = plt.subplots(figsize=(10, 3.4), layout="constrained")
@@ -89,11 +144,12 @@ def draw_fan(known: dict[str, Any]) -> None:
     ax.plot(ahead, y[ahead], "o", color=ORANGE, ms=4, label="truth")
     ax.set(xlabel="day", ylabel="y", xlim=(past[0], ahead[-1] + 0.5))
     figure.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=5)
-    figure.savefig(IMAGES / "forecasting.png", dpi=100)
+    figure.savefig(IMAGES / "forecasting.png", dpi=DPI)
 
 
-def draw_shapes(known: dict[str, Any]) -> None:
+def draw_shapes() -> None:
     """Draw the borders of two kinds of bins, and a typical target on both."""
+    known = block("docs/shapes.md")
     y, typical = known["y"], known["typical"]
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.2), layout="constrained")
     left.hist(y, np.geomspace(y.min(), y.max(), 60), color="0.8")
@@ -116,24 +172,28 @@ def draw_shapes(known: dict[str, Any]) -> None:
     )
     left.legend(loc="center left", fontsize=8)
     right.legend(fontsize=8)
-    figure.savefig(IMAGES / "shapes_problem.png", dpi=100)
+    figure.savefig(IMAGES / "shapes_problem.png", dpi=DPI)
+
+
+def draw_example(name: str, script: str) -> None:
+    """Draw the picture of an example."""
+    command = [sys.executable, ROOT / "examples" / script, IMAGES / f"{name}.png"]
+    subprocess.run(command, check=True)
+
+
+PICTURES: dict[str, Callable[[], None]] = {
+    **{name: lambda name=name: draw_of_study(name) for name in OF_STUDY},
+    "table": draw_table,
+    "shapes_problem": draw_shapes,
+    "forecasting": draw_fan,
+    "forecaster": lambda: draw_example("forecaster", "forecaster.py"),
+    "demo": lambda: draw_example("demo", "network.py"),
+}
+"""What draws a picture, by its name."""
 
 
 if __name__ == "__main__":
-    torch.manual_seed(0)
-    known: dict[str, Any] = {}
-    exec(compile(first_block(ROOT / "README.md"), "README.md", "exec"), known)
-    draw_table(known)
-    known = {}
-    exec(compile(first_block(ROOT / "docs/shapes.md"), "shapes.md", "exec"), known)
-    draw_shapes(known)
-    known = {}
-    page = ROOT / "docs" / "forecasting.md"
-    exec(compile(first_block(page), page.name, "exec"), known)
-    draw_fan(known)
-    for example, name in (
-        ("forecaster.py", "forecaster.png"),
-        ("network.py", "demo.png"),
-    ):
-        command = [sys.executable, ROOT / "examples" / example, IMAGES / name]
-        subprocess.run(command, check=True)
+    for name in sys.argv[1:] or PICTURES:
+        PICTURES[name]()
+        with_palette(IMAGES / f"{name}.png")
+        print(f"docs/images/{name}.png")

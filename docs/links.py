@@ -1,8 +1,10 @@
-"""Check the links of a built site; print those that lead nowhere, and how large it is.
+"""Check a built site: its links, what it loads, and how heavy its pages are.
 
     python docs/links.py build/docs
 
 Every address inside the site must be a file, and every anchor a name on its page.
+Nothing may be loaded from another site. A page with all that it loads, pictures that
+are further down included, may have 500 kB, uncompressed.
 """
 
 from __future__ import annotations
@@ -12,25 +14,28 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
 
+MAX_KB = 500
+
 
 class Page(HTMLParser):
-    """The names on a page, and the addresses that it refers to."""
+    """The names on a page, the addresses that it refers to, and what it loads."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.names: set[str] = set()
         self.links: list[str] = []
+        self.loaded: list[str] = []
         self.feed(path.read_text(encoding="utf-8"))
 
-    def handle_starttag(  # HTMLParser calls it
-        self,
-        tag: str,  # noqa: ARG002
-        attrs: list[tuple[str, str | None]],
-    ) -> None:
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Collect what the attributes of an element name and refer to."""
-        given = dict(attrs)
-        self.names |= {given[key] or "" for key in ("id", "name") if key in given}
-        self.links += [given[key] or "" for key in ("href", "src") if key in given]
+        given = {key: value or "" for key, value in attrs}
+        self.names |= {given[key] for key in ("id", "name") if key in given}
+        self.links += [given[key] for key in ("href", "src") if key in given]
+        if tag == "link" and {"stylesheet", "icon"} & {*given.get("rel", "").split()}:
+            self.loaded.append(given["href"])
+        elif "src" in given:
+            self.loaded.append(given["src"])
 
 
 def broken_links(site: Path) -> list[str]:
@@ -52,23 +57,33 @@ def broken_links(site: Path) -> list[str]:
     return broken
 
 
+def remote_files(site: Path) -> list[str]:
+    """Return what pages load from other sites, as ``page: address``."""
+    return [
+        f"{path.relative_to(site)}: {address}"
+        for path in sorted(site.rglob("*.html"))
+        for address in Page(path).loaded
+        if urlsplit(address).netloc
+    ]
+
+
 def weight(path: Path) -> int:
     """Return the bytes of a page with all it loads from the site."""
-    loaded = {path.resolve()}
-    for link in Page(path).links:
-        file = (path.parent / unquote(link.split("?")[0])).resolve()
-        is_page = file.suffix in (
-            "",
-            ".html",
-            ".ipynb",
-            ".py",
-            ".zip",
-            ".jsonl",
-            ".csv",
-        )
-        if not urlsplit(link).scheme and file.is_file() and not is_page:
-            loaded.add(file)
-    return sum(file.stat().st_size for file in loaded)
+    files = {path.resolve()}
+    for address in Page(path).loaded:
+        if not urlsplit(address).scheme:
+            files.add((path.parent / unquote(address.split("?")[0])).resolve())
+    return sum(file.stat().st_size for file in files if file.is_file())
+
+
+def heavy_pages(site: Path) -> list[str]:
+    """Return the pages that are too heavy, as ``page: weight``."""
+    weights = {path: weight(path) / 1e3 for path in sorted(site.rglob("*.html"))}
+    return [
+        f"{path.relative_to(site)}: {kb:.0f} kB"
+        for path, kb in weights.items()
+        if kb > MAX_KB
+    ]
 
 
 if __name__ == "__main__":
@@ -80,5 +95,12 @@ if __name__ == "__main__":
         f"{len(pages)} pages, {size / 1e6:.1f} MB; the heaviest with all that it loads:"
     )
     print(f"{page.relative_to(site)}, {weight(page) / 1e3:.0f} kB")
-    broken = broken_links(site)
-    sys.exit("\n".join(["broken links:", *broken]) if broken else 0)
+    problems = {
+        "broken links:": broken_links(site),
+        "loaded from other sites:": remote_files(site),
+        f"above {MAX_KB} kB:": heavy_pages(site),
+    }
+    lines = [
+        line for title, found in problems.items() if found for line in (title, *found)
+    ]
+    sys.exit("\n".join(lines) if lines else 0)

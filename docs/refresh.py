@@ -1,13 +1,14 @@
 """Update the tables of a page from the committed records.
 
-    python docs/refresh.py docs/paper.md
+    python docs/refresh.py README.md docs/paper.md
 
 A block between ``<!-- table NAME OPTIONS -->`` and ``<!-- end -->`` becomes what
 ``histreg study table NAME OPTIONS --format markdown --store results/study`` prints;
 those after ``<!-- claims OPTIONS -->`` and ``<!-- coverage OPTIONS -->`` likewise.
 ``<!-- peers SET -->`` becomes the table of a data set that ``benchmarks/regressor.py``
 prints from results/regressor.jsonl, and ``<!-- peers SCORE -->`` that of one score,
-such as ``crps``, for all data sets. A table without records becomes a note.
+such as ``crps``, for all data sets. ``<!-- standing -->`` becomes a paragraph on the
+regressor beside its peers. A table without records becomes a note.
 """
 
 from __future__ import annotations
@@ -16,20 +17,31 @@ import importlib.util
 import json
 import re
 import shlex
+import statistics
 import sys
+import textwrap
 from pathlib import Path
 from types import ModuleType
 
 from typer.testing import CliRunner
 
 from histreg.cli import app
+from histreg.report.peer_tables import CONSTANT
+from histreg.study.analysis.peer_scores import PeerScores
+from histreg.study.catalogue import EXPERIMENTS
+from histreg.study.claims.bars import MOST_BEHIND
+from histreg.study.datasets import FRAMES
+from histreg.study.engine.store import Store
+from histreg.study.tables.metrics import CRPS, FIT_S, PREDICT_S
+from histreg.study.tables.peers import OURS
 
 ROOT = Path(__file__).parents[1]
 RECORDS = ROOT / "results" / "study"
 NOTHING = "must have records, got none yet"
 PEERS = ROOT / "results" / "regressor.jsonl"
 BLOCK = re.compile(
-    r"(<!-- ((?:table|claims|coverage|peers)\b.*?) -->\n).*?(<!-- end -->)", re.DOTALL
+    r"(<!-- ((?:table|claims|coverage|peers|standing)\b.*?) -->\n).*?(<!-- end -->)",
+    re.DOTALL,
 )
 
 
@@ -37,6 +49,8 @@ def printed(command: str) -> str:
     """Return what a command prints for the committed records."""
     if command.startswith("peers "):
         return peers(command.removeprefix("peers "))
+    if command == "standing":
+        return standing()
     arguments = ["study", *shlex.split(command)]
     arguments += ["--format", "markdown", "--store", str(RECORDS)]
     result = CliRunner().invoke(app, arguments)
@@ -72,6 +86,58 @@ def peers(name: str) -> str:
         lines.append(f"| {method} | " + " | ".join(cells) + " |")
     note = "Mean over three seeds; † over fewer. A dash: not run."
     return "\n".join(lines) + f"\n\n{note}\n"
+
+
+def standing() -> str:
+    """Return where our regressor is ahead of its peers and where it is behind."""
+    store = Store(RECORDS)
+    seen = store.records(EXPERIMENTS["tables"].runs)
+    unseen = store.records(EXPERIMENTS["tables-last"].runs)
+    scores = PeerScores.of(unseen or seen)
+    n_folds = max(scores.n_folds())
+    if unseen:
+        rows = "on rows that no choice has seen"
+    else:
+        parts = "one part" if n_folds == 1 else f"{n_folds} of the four parts"
+        rows = f"on {parts} of their rows, on which the defaults were chosen"
+    on_average = ", ".join(
+        f"{peer} {statistics.geometric_mean(ratios.values()):.2f}"
+        + (f" ({len(ratios)} tables)" if len(ratios) < len(scores.tables) else "")
+        for peer in scores.peers
+        if peer != CONSTANT and (ratios := scores.ratios(peer, CRPS))
+    )
+    n_best = [scores.best(table) for table in scores.tables].count(OURS)
+    behind = [s for s in scores.standings() if s.ratio > MOST_BEHIND]
+    losses = ", ".join(
+        f"{s.table} ({FRAMES[s.table].n_rows:,} rows, {s.ratio:.2f} of that of "
+        f"{s.best})"
+        for s in sorted(behind, key=lambda s: -s.ratio)
+    )
+    fit, predict = (
+        statistics.median(scores.ratios("CatBoost", metric).values())
+        for metric in (FIT_S, PREDICT_S)
+    )
+    lines = [
+        f"**On average**, {rows}: its CRPS, the error of the whole distribution, over "
+        f"that of a peer (geometric mean, below 1 is better): {on_average}. It had the "
+        f"lowest CRPS of all that were run on {n_best} of {len(scores.tables)} tables.",
+        f"**At worst**: its CRPS was more than {100 * (MOST_BEHIND - 1):.0f} % above "
+        f"that of the best peer on {losses or 'no table'}.",
+        f"**Time**: fits took {fit:.1f} times as long as CatBoost's and predictions "
+        f"{predict:.1f} times (medians, measured beside other work).",
+    ]
+    return "".join(
+        textwrap.fill(
+            line,
+            120,
+            initial_indent="- ",
+            subsequent_indent="  ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        + "\n"
+        for line in lines
+    )
 
 
 def module_at(path: Path) -> ModuleType:

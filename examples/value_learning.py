@@ -3,10 +3,11 @@
     pip install gymnasium
     python examples/value_learning.py [steps]
 
-The size of the returns is not known when training starts. So the bins start at [-1, 1]
-and grow with the returns of the agent. The head is adapted to the new bins and keeps
-its predictions; the bins are copied and saved with the weights. Four lines differ from
-a DQN with the squared error; a comment on each shows the original.
+The bins start with the range that returns can have: rewards of at most REWARD,
+discounted, add up to REWARD / (1 - GAMMA). If rewards are larger than expected, the
+bins grow with the returns of the agent; the head is adapted to them and keeps its
+predictions. The bins are copied and saved with the weights. Four lines differ from a
+DQN with the squared error; a comment on each shows the original.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from histreg import Bins, HistogramHead, HistogramLoss, rl
 
 STEPS, WARM_UP, LEARN_EVERY, COPY_EVERY = 20_000, 500, 2, 250
 GAMMA, BATCH, LEARNING_RATE, EXPLORING = 0.99, 64, 5e-4, 4_000
+REWARD = 1.0  # the largest that is expected; far too small a number delays learning
 
 
 class Values(nn.Module):
@@ -34,10 +36,10 @@ class Values(nn.Module):
         layers = [nn.Linear(n_inputs, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU()]
         self.body = nn.Sequential(*layers)
         # was nn.Linear(128, n_actions)
-        self.head = HistogramHead(128, Bins.uniform(-1, 1, 51), n_targets=n_actions)
-        # was nn.MSELoss(). Bins that grow are never much wider than the returns so far:
-        # at 2 bins, the default, sigma would be too narrow for the start.
-        self.criterion = HistogramLoss(self.head.bins, sigma_in_bins=4.0)
+        self.head = HistogramHead(
+            128, Bins.around(0, REWARD / (1 - GAMMA), n_bins=51), n_targets=n_actions
+        )
+        self.criterion = HistogramLoss(self.head.bins)  # was nn.MSELoss()
 
     def forward(self, x: Tensor) -> Tensor:  # (b, n_inputs) -> (b, n_actions)
         """Return the values of all actions."""

@@ -33,7 +33,7 @@ LAYERS = [
     {"_windows"},
     {"bins"},
     {"spacings", "tails"},
-    {"_growth", "_tilting"},
+    {"_growth", "_tilting", "executors"},
     {"_axes", "_checks", "_files", "_numba", "_threads"},
     {"_tensors"},
     {"_names", "errors"},
@@ -206,7 +206,13 @@ def test_only_these_know_scikit_learn():
         "peers",
     }  # where functions are called
     in_forecasting = {"forecaster", "model"}
-    in_tabular = {"regressor", "tree_model", "baselines", "comparison"}
+    in_tabular = {
+        "regressor",
+        "tree_model",
+        "forest_model",
+        "baselines",
+        "comparison",
+    }
     assert knowing == in_tabular | in_forecasting | in_study | {"skpro"}
 
 

@@ -1,13 +1,14 @@
 """Axes to draw on."""
 
 import matplotlib
+import numpy as np
 
 matplotlib.use("Agg")
 
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 
-from histreg._axes import axes_or_new, plain
+from histreg._axes import axes_or_new, draw_histogram, plain
 
 
 def test_given_axes_are_used_and_new_ones_belong_to_pyplot():
@@ -20,3 +21,17 @@ def test_given_axes_are_used_and_new_ones_belong_to_pyplot():
 
 def test_dollars_start_no_formula():
     assert plain("cost $a$") == r"cost \$a\$"
+
+
+def test_bins_that_are_nearly_points_are_lines_of_their_probability():
+    ax = Figure().add_subplot()
+    borders = np.array([0.0, 1.0, 1.0 + 1e-6, 2.0, 2.0 + 1e-6, 3.0])
+    probs = np.array([0.01, 0.6, 0.01, 0.37, 0.01])
+    assert draw_histogram(ax, probs, borders, color="k") == "probability"
+    (lines,) = ax.collections
+    ends = [segment[:, 1].tolist() for segment in lines.get_segments()]
+    assert ends == [[0.0, 0.6], [0.0, 0.37]] and not ax.patches
+    even = np.linspace(0, 3, 6)
+    assert draw_histogram(ax, probs, even, color="k") == "density"
+    (stairs,) = ax.patches
+    np.testing.assert_allclose(stairs.get_data().values, probs / 0.6)

@@ -12,7 +12,7 @@ import typer
 import histreg
 from histreg import Bins, theory
 from histreg.cli.study import app as study_app
-from tests.pages import DOCS, ROOT, blocks, script
+from tests.pages import DOCS, PAGES, ROOT, blocks, script
 
 
 def run_in_one_session(parts: list[str], monkeypatch, folder: Path) -> None:
@@ -65,7 +65,7 @@ def test_the_study_s_guide_shows_every_command_and_option():
         ("values", 4),
         ("claims", 2),
         ("choosing_bins_and_sigma", 4),
-        ("comparison", 4),
+        ("comparison", 5),
         ("regressor", 5),
     ],
 )
@@ -75,7 +75,7 @@ def test_pages_have_tables_of_records(name, n_blocks):
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in DOCS if "<!-- end -->" in (ROOT / page).read_text()]
+    "page", [page for page in PAGES if "<!-- end -->" in (ROOT / page).read_text()]
 )
 def test_what_pages_say_of_the_records_is_what_the_records_say(page):
     text = (ROOT / page).read_text()
@@ -90,8 +90,9 @@ def test_what_the_page_on_survival_shows_is_what_its_records_say():
 
 def test_what_the_page_on_critics_shows_is_what_its_records_say():
     benchmark = script("critics.py", "benchmarks")
-    table = benchmark.table(benchmark.read(ROOT / "results" / "critics.jsonl"))
-    assert table in (ROOT / "docs" / "critics.md").read_text()
+    records = benchmark.read(ROOT / "results" / "critics.jsonl")
+    page = (ROOT / "docs" / "critics.md").read_text()
+    assert benchmark.table(records) in page and benchmark.starts(records) in page
 
 
 def test_what_the_page_on_forecasting_shows_is_what_its_records_say():
@@ -120,6 +121,55 @@ def test_links_that_lead_nowhere_are_found(tmp_path):
     assert script("links.py").broken_links(tmp_path) == [
         f"a.html: {link}" for link in wrong
     ]
+
+
+def test_pages_are_weighed_with_what_they_load(tmp_path):
+    links = script("links.py")
+    (tmp_path / "style.css").write_text("x" * 1000)
+    (tmp_path / "picture.png").write_bytes(b"x" * 10_000)
+    (tmp_path / "data.csv").write_text("x" * 100_000)
+    page = tmp_path / "page.html"
+    page.write_text(
+        '<link rel="stylesheet" href="style.css?v=1"><a href="data.csv">data</a>'
+        '<img loading="lazy" src="picture.png"><img src="picture.png">'
+        '<img src="data:image/png;base64,AAAA">'
+    )
+    assert links.weight(page) == page.stat().st_size + 11_000
+    assert links.heavy_pages(tmp_path) == []
+    (tmp_path / "picture.png").write_bytes(b"x" * 1000 * links.MAX_KB)
+    assert len(links.heavy_pages(tmp_path)) == 1
+
+
+def test_files_of_other_sites_are_found(tmp_path):
+    loaded = '<img src="https://example.org/badge.svg">'
+    (tmp_path / "page.html").write_text(f'<a href="https://example.org/">{loaded}')
+    assert script("links.py").remote_files(tmp_path) == [
+        "page.html: https://example.org/badge.svg"
+    ]
+
+
+def test_versions_of_the_site_are_listed_and_the_newest_release_is_shown(tmp_path):
+    versions = script("versions.py")
+    site, pages = tmp_path / "site", tmp_path / "pages"
+    site.mkdir()
+    with pytest.raises(SystemExit, match=r"index\.html"):
+        versions.publish(site, pages, "0.1.0")
+    for name in ("dev", "0.9.0", "0.10.0", "0.10.0rc2", "0.10.0rc1", "1.0rc1"):
+        (site / "index.html").write_text(name)
+        listed = versions.publish(site, pages, name)
+    assert listed == ["dev", "1.0rc1", "0.10.0", "0.10.0rc2", "0.10.0rc1", "0.9.0"]
+    in_file = json.loads((pages / "versions.json").read_text())
+    assert [each["name"] for each in in_file] == listed
+    for name in listed:
+        assert (pages / name / "index.html").read_text() == name
+    assert "url=0.10.0/" in (pages / "index.html").read_text()
+    with pytest.raises(SystemExit, match=r"or dev, got \.\./x"):
+        versions.publish(site, pages, "../x")
+
+
+def test_every_picture_is_drawn_by_one_script():
+    pictures = {path.stem for path in (ROOT / "docs" / "images").glob("*.png")}
+    assert pictures == {*script("draw.py").PICTURES, "report"}
 
 
 def test_the_index_has_every_page():

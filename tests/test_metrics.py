@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pytest
+import scipy.stats
 import torch
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.compose import TransformedTargetRegressor
@@ -299,3 +300,29 @@ def test_nothing_is_broadcast(make, sentence):
     d = Histogram(Bins.uniform(0, 1, 4), logits=torch.zeros(3, 4))
     with pytest.raises(ValueError, match=sentence):
         make(d)
+
+
+def test_the_log_score_of_an_interval_is_that_of_its_probability():
+    probs = torch.tensor([[0.25, 0.75]] * 5, dtype=torch.float64)
+    d = Histogram(Bins([0.0, 1.0, 3.0]), probs=probs)
+    inf = math.inf
+    lower, upper = [1.0, -inf, 0.5, 2.0, 4.0], [inf, 1.0, 2.0, 2.0, inf]
+    found = metrics.interval_log_score(d, lower, upper)
+    expected = [0.75, 0.25, 0.125 + 0.375, 0.375, 0.0]  # the fourth is a density
+    np.testing.assert_allclose(found.neg().exp(), expected, rtol=1e-12)
+    with pytest.raises(ValueError, match="lower must not exceed upper"):
+        metrics.interval_log_score(d, [2.0] * 5, [1.0] * 5)
+    with pytest.raises(ValueError, match="lower must have shape"):
+        metrics.interval_log_score(d, [1.0], [2.0])
+
+
+def test_the_true_distribution_has_the_lowest_log_score_of_intervals():
+    y = np.random.default_rng(0).normal(size=4000)
+    borders = np.linspace(-8, 8, 321)
+    scores = []
+    for mean, scale in ((0, 1), (0.2, 1), (-0.2, 1), (0, 1.3), (0, 0.75)):
+        probs = np.diff(scipy.stats.norm.cdf(borders, mean, scale))
+        d = Histogram(Bins(borders), probs=torch.tensor(probs).expand(4000, -1))
+        found = metrics.interval_log_score(d, np.floor(y), np.ceil(y))  # brackets
+        scores.append(found.mean().item())
+    assert min(scores) == scores[0]

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+NARROW = 1e-3  # a bin of less, over the widest, is drawn as a point
 
 # They differ in grey print and for colour-blind readers.
 BLUE, ORANGE, GREY = "#0067a5", "#c65d00", "#6b6b6b"
@@ -27,6 +32,42 @@ def axes_or_new(ax: Axes | None, *, height: float = 3.6) -> Axes:
         ) from error
     _, axes = pyplot.subplots(figsize=(5.2, height), layout="constrained")
     return axes
+
+
+def draw_histogram(
+    ax: Axes,
+    probs: NDArray[np.float64],
+    borders: NDArray[np.float64],
+    *,
+    color: str,
+    alpha: float = 0.45,
+    fill: bool = True,
+) -> str:
+    """Draw a density, or lines where bins are so narrow that they are points.
+
+    Parameters
+    ----------
+    ax : Axes
+    probs : array of shape (k,)
+    borders : array of shape (k + 1,)
+    color : str
+    alpha : float
+    fill : bool
+        Whether the area below the density is filled.
+
+    Returns
+    -------
+    {"density", "probability"}
+        What the vertical axis shows.
+    """
+    widths = np.diff(borders)
+    is_point = widths < NARROW * widths.max()
+    if probs[is_point].sum() <= probs.sum() / 2:
+        ax.stairs(probs / widths, borders, fill=fill, color=color, alpha=alpha)
+        return "density"
+    centers = (borders[1:] + borders[:-1]) / 2
+    ax.vlines(centers[is_point], 0, probs[is_point], color=color, lw=2.5, alpha=0.8)
+    return "probability"
 
 
 def short_label(text: str, *, max_letters: int = 32) -> str:

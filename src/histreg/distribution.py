@@ -13,7 +13,7 @@ from torch.distributions import Distribution, constraints
 from torch.distributions.kl import register_kl
 from torch.distributions.utils import lazy_property
 
-from histreg._axes import BLUE, GREY, ORANGE, axes_or_new
+from histreg._axes import BLUE, GREY, ORANGE, axes_or_new, draw_histogram
 from histreg._checks import check_choice, check_fraction, check_tensor
 from histreg._names import INTERVALS
 from histreg._tensors import (
@@ -720,7 +720,9 @@ class Histogram(Distribution):
         Returns
         -------
         Axes
-            Of a tail only the part within the bins is drawn.
+            Of a tail only the part within the bins is drawn. Bins that are nearly
+            points, as those of a target that takes few values, are drawn as lines of
+            their probability.
         """
         n = math.prod(self.batch_shape)
         if not 1 <= n <= MAX_DRAWN:
@@ -730,14 +732,15 @@ class Histogram(Distribution):
             )
         ax = axes_or_new(ax)
         with torch.no_grad():
-            borders, widths = self._geometry()
-            density = (self._wide_probs / widths).reshape(n, -1).cpu().numpy()
-            edges = borders.cpu().numpy()
+            probs = self._wide_probs.reshape(n, -1).cpu().numpy()
+            edges = self._geometry()[0].cpu().numpy()
             low, high = self.quantiles([0.001, 0.999]).reshape(2, n).cpu()
             means = self.mean.reshape(n).tolist()
-        for one, mean in zip(density, means, strict=True):
-            ax.stairs(
-                one, edges, fill=n == 1, color=color, alpha=0.45 if n == 1 else 0.8
+        shows = "density"
+        for one, mean in zip(probs, means, strict=True):
+            alpha = 0.45 if n == 1 else 0.8
+            shows = draw_histogram(
+                ax, one, edges, color=color, alpha=alpha, fill=n == 1
             )
             ax.axvline(mean, color=color, lw=1.2, ls="--")
         if coverage is not None and n == 1:
@@ -751,7 +754,7 @@ class Histogram(Distribution):
             shown += values
         room = 0.05 * (max(shown) - min(shown))
         ax.set_xlim(min(shown) - room, max(shown) + room)
-        ax.set(xlabel="y", ylabel="density", ylim=(0, None))
+        ax.set(xlabel="y", ylabel=shows, ylim=(0, None))
         return ax
 
     def __getitem__(self, index: Any) -> Histogram:

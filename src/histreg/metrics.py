@@ -37,6 +37,7 @@ __all__ = [
     "concordance",
     "covered",
     "crps",
+    "interval_log_score",
     "interval_score",
     "log_score",
     "pinball",
@@ -76,6 +77,46 @@ def log_score(distribution: Histogram, y: ArrayLike | Tensor) -> Tensor:
     """
     y = observed(distribution, y)
     return -as_float64(distribution.log_prob(y))
+
+
+def interval_log_score(
+    distribution: Histogram, lower: ArrayLike | Tensor, upper: ArrayLike | Tensor
+) -> Tensor:
+    """Return minus the log probability of the interval in which y is known to lie.
+
+    Where both bounds are equal, y is known, and this is the `log_score`. In nats;
+    infinite for an interval without probability. If the bounds are chosen without a
+    look at y beyond that it lies between them (brackets, inspections), the expected
+    score is lowest for the true distribution.
+
+    Parameters
+    ----------
+    distribution : Histogram of batch shape (...)
+    lower, upper : array-like of shape (...)
+        -inf and inf where there is no bound.
+
+    Returns
+    -------
+    Tensor of shape (...), float64
+
+    Examples
+    --------
+    >>> d = Histogram(Bins([0.0, 1.0, 3.0]), probs=torch.tensor([[0.25, 0.75]]))
+    >>> interval_log_score(d, [1.0], [float("inf")]).exp()
+    tensor([1.3333], dtype=torch.float64)
+    """
+    low, high = same_shape(lower=lower, upper=upper)
+    low, high = as_float64(low), as_float64(high)
+    check_shape("lower", low, distribution.batch_shape, because="like the distribution")
+    known = low == high
+    if not bool(((low < high) | (known & low.isfinite())).all()):
+        raise InputError("lower must not exceed upper, and neither may be NaN")
+    probability = as_float64(distribution.prob(low, high))
+    if not bool(known.any()):
+        return -probability.log()
+    # Where y is not known, any number will do for the density.
+    y = torch.where(known, low, distribution.bins.low)
+    return torch.where(known, log_score(distribution, y), -probability.log())
 
 
 def pit(distribution: Histogram, y: ArrayLike | Tensor) -> Tensor:
@@ -213,7 +254,7 @@ class Scorer:
         sample_weight: ArrayLike | None = None,
     ) -> float:
         """Return the (weighted) mean of the metric on this data, times ``sign``."""
-        if _has_distribution(estimator):
+        if hasattr(innermost(estimator), "predict_dist"):
             distribution = predicted_distribution(estimator, X)
             values = as_float64(self.metric(distribution, as_tensor(y)))
         elif self.of_point is not None:
@@ -264,13 +305,11 @@ def predicted_distribution(estimator: Any, X: Any) -> Histogram:
     return estimator.predict_dist(X)
 
 
-def _has_distribution(estimator: Any) -> bool:
-    """Whether an estimator, or the one within it, has ``predict_dist``."""
+def innermost(estimator: Any) -> Any:
+    """Return the regressor within pipelines, searches and transformed targets."""
     for name in ("best_estimator_", "regressor_"):
         estimator = getattr(estimator, name, estimator)
-    if hasattr(estimator, "steps"):
-        return _has_distribution(estimator[-1])
-    return hasattr(estimator, "predict_dist")
+    return innermost(estimator[-1]) if hasattr(estimator, "steps") else estimator
 
 
 def _transformed_back(inner: Histogram, transformer: Any) -> Histogram:

@@ -36,7 +36,7 @@ def test_columns_problems_and_notes_are_printed_within_the_width():
         assert max(map(len, lines)) <= width
         text = " ".join(result.stdout.split())
         assert "200 rows, 200 of them with a known target; 4 columns" in text
-        assert "hour time 200 2024-01-01 to 2024-01-09T07:00:00" in text
+        assert "hour time 200 2024-01-01 to 2024-01-09 07:00" in text
         assert "problem: a linear combination of 'casual' and 'registered'" in text
         assert "note: 'hour' holds times, used as time, time of day" in text
 

@@ -8,6 +8,7 @@ import pytest
 from histreg import HistogramRegressor
 from histreg.cli import fitting
 from histreg.cli.fit import FitOptions
+from histreg.cli.scores import print_scores, scores_from_notes
 from histreg.errors import InputError
 from tests.cli.running import houses
 
@@ -84,14 +85,20 @@ def test_a_model_is_saved_with_notes_on_its_origin(options):
     assert len(Path("rows.csv").read_text().splitlines()) == 1 + len(parts.test)
 
 
-def test_intervals_are_calibrated_by_the_groups_of_a_column(options):
-    chosen = options(calibration=0.3, calibrate_by="kind")
+def test_intervals_are_calibrated_by_the_groups_of_a_column(options, capsys):
+    chosen = options(calibration=0.3, calibrate_by="kind", quiet=False)
     data = fitting.read(chosen)
     parts = fitting.split(data, chosen)
     model = fitting.fit(data, parts, chosen)
     groups = model.model_.calibration.groups
     assert groups.column == "kind" and groups.levels == ["flat", "house"]
     assert len(groups.codes) == len(parts.calibrate)
+    counts = groups.codes.bincount().tolist()
+    assert min(counts) < 9  # of 18 rows in all
+    shown = " ".join(capsys.readouterr().err.split())
+    assert "90 % intervals need 9 calibration rows in each group of kind" in shown
+    for name, n in zip(groups.levels, counts, strict=True):
+        assert (f"{name} ({n})" in shown) is (n < 9)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +115,7 @@ def test_wrong_groups_are_refused(options, changes, sentence):
         fitting.read(options(**changes))
 
 
-def test_targets_may_be_intervals(options):
+def test_targets_may_be_intervals(options, capsys):
     table = houses(60)
     table["most"] = table["price"] + 9000
     table.loc[5:9, "most"] = np.nan
@@ -119,11 +126,31 @@ def test_targets_may_be_intervals(options):
     data = fitting.read(chosen)
     assert list(data.X.columns) == ["size", "kind", "sold", "zone"]
     assert len(data.y) == 59 and np.isnan(data.y).sum() == 5  # row 4 has no bound
+    expected = data.y + 4500  # the middle
+    one_bound, known = slice(4, 9), slice(19, 29)  # row 4 is not there
+    expected[one_bound], expected[known] = data.y[one_bound], data.y[known]
+    expected[9:14] = data.upper[9:14]
+    np.testing.assert_allclose(data.middle, expected)
+    assert fitting.check(data, chosen).n_rows == 59
     parts = fitting.split(data, chosen)
     assert not len(parts.calibrate)
     model = fitting.fit(data, parts, chosen)
-    assert fitting.score(model, data, parts, chosen) == fitting.Tested({})
-    fitting.save(model, fitting.Tested({}), data, parts, chosen)
-    assert HistogramRegressor.load("m").notes_["censored"] == "most"
+    tested = fitting.score(model, data, parts, chosen)
+    own, same, *_ = tested.scores.values()
+    assert list(tested.scores)[:2] == ["histreg", "its average, for all rows"]
+    assert same.gain == 0 and own.gain == pytest.approx(same.log_score - own.log_score)
+    fitting.save(model, tested, data, parts, chosen)
+    notes = HistogramRegressor.load("m").notes_
+    assert notes["censored"] == notes["upper"] == "most"
+    assert scores_from_notes(notes) == tested.scores
+    print_scores(tested.scores, 11, "price")
+    assert "log probability of the interval in" in capsys.readouterr().out
+    # Another table to test on has both bounds too.
+    table[30:].to_csv("other.csv", index=False)
+    other = options(table=Path("bounds.csv"), upper="most", evaluate=Path("other.csv"))
+    data, parts = fitting.with_other_rows(data, fitting.split(data, other), other)
+    assert len(parts.test) == 30 and len(data.upper) == len(data.y) == 89
+    again = fitting.score(model, data, parts, other).scores
+    assert list(again) == list(tested.scores)
     with pytest.raises(InputError, match="--censored and --upper cannot be combined"):
         options(upper="most", censored="most")

@@ -26,8 +26,9 @@ def test_inspect_shows_what_the_model_is(place):
         "price",
         "1 of numbers, 2 of labels",
         "Bins(n_bins=100",
-        "0 of ",
-        "on 40 rows",
+        "calibrated on 40 rows",
+        "in training, half of it below",
+        " % networks",
     ):
         assert fact in shown
     assert "truncation bias" not in shown and "held-out rows" in shown
@@ -47,7 +48,8 @@ def test_what_matters_comes_first_and_fits(place, width):
 def test_json_has_facts_columns_and_scores(place):
     result = histreg("inspect", "model", "--format", "json", cwd=place)
     document = json.loads(result.stdout)
-    assert document["facts"]["target"] == "price"
+    assert document["facts"]["target"].startswith("price, ")
+    assert document["details"]["loss"] == "histogram"
     assert document["columns"] == {"numbers": ["size"], "labels": ["kind", "zone"]}
     assert document["scores"]["constant"]["skill"] == 0
     assert document["skill"]["low"] <= document["skill"]["value"]

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 from histreg.cli.leaderboard import leaderboard_as_json, print_leaderboard
 from histreg.tabular.comparison import Leaderboard, Standing
@@ -20,11 +21,21 @@ def test_all_columns_are_printed_on_a_wide_terminal(capsys, monkeypatch):
     assert verdict == "Better than a constant (skill 25 %, 95 % interval 20 to 30)."
     assert title.strip() == "300 rows, each tested once, in units of price [€]"
     assert header.split() == [
-        *("skill", "(95", "%)", "CRPS", "MAE", "RMSE", "R²", "covers", "width"),
-        *("fit", "predict"),
+        *("skill", "(95", "%)", "CRPS", "MAE", "RMSE", "R²"),
+        *("R²", "(95", "%)", "covers", "width", "fit", "predict"),
     ]
-    expected = "[b]est 25.0 % 20 to 30 1.5 2 3 0.500 90.0 % inf 61 s 0.25 s"
+    expected = (
+        "[b]est 25.0 % 20 to 30 1.5 2 3 0.500 0.400 to 0.600 90.0 % inf 61 s 0.25 s"
+    )
     assert " ".join(row.split()) == expected
+
+
+def test_models_with_a_distribution_of_their_own_are_named(capsys):
+    own = replace(BOARD.standings[0], distribution="own")
+    print_leaderboard(replace(BOARD, standings=(own, *BOARD.standings)), "y")
+    assert "Distributions of their own: [b]est." in capsys.readouterr().out
+    print_leaderboard(BOARD, "y")
+    assert "Distributions of their own: none." in capsys.readouterr().out
 
 
 def test_json_has_every_number():

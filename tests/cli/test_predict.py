@@ -51,7 +51,7 @@ from tests.cli.running import assert_refused, histreg, houses, invoke
         ),
         (
             ["predict", "model", "houses.csv", "--adaptive"],
-            "--adaptive needs --interval, and the method central",
+            "--adaptive needs one coverage as --interval, and the method central",
         ),
         (
             ["predict", "model", "houses.csv", "--out", "no/p.csv"],
@@ -67,7 +67,7 @@ def test_predict_keeps_rows_and_columns_and_adds_what_was_asked(place):
     new = houses(50).drop(columns="price").sample(frac=1, random_state=0)
     new.insert(0, "comment", "kept, as it is")
     new.to_csv(place / "new.csv", index=False)
-    asked = ["--interval", "0.9", "--quantiles", "0.1,0.5", "--above", "1e5,2e5"]
+    asked = ["--interval", "0.5,0.9", "--quantiles", "0.1,0.5", "--above", "1e5,2e5"]
     histreg("predict", "model", "new.csv", *asked, "--out", "p.csv", cwd=place)
     found = pd.read_csv(place / "p.csv")
     pd.testing.assert_frame_equal(
@@ -76,8 +76,7 @@ def test_predict_keeps_rows_and_columns_and_adds_what_was_asked(place):
     added = [name for name in found if name not in new.columns]
     assert added == [
         "price_mean",
-        "price_lower_90",
-        "price_upper_90",
+        *("price_lower_50", "price_upper_50", "price_lower_90", "price_upper_90"),
         "price_q0.1",
         "price_q0.5",
         "price_above_100000",
@@ -87,6 +86,8 @@ def test_predict_keeps_rows_and_columns_and_adds_what_was_asked(place):
     X = new[["size", "kind", "zone"]]
     np.testing.assert_allclose(found["price_mean"], model.predict(X))
     np.testing.assert_allclose(found["price_lower_90"], model.predict_interval(X)[0])
+    upper = model.predict_interval(X, coverage=0.5)[1]
+    np.testing.assert_allclose(found["price_upper_50"], upper)
     np.testing.assert_allclose(
         found["price_above_100000"], model.predict_proba_above(X, 1e5)
     )

@@ -80,11 +80,13 @@ def test_notes_of_older_versions_have_neither_skill_nor_r2(capsys):
 
 def test_the_verdict_comes_back_from_json(capsys):
     skill, r2 = Estimate(0.5, 0.4, 0.6), Estimate(0.7, 0.6, 0.8)
-    for verdict in (Verdict(skill, r2), Verdict(skill, r2, "boosting", skill)):
+    for verdict in (Verdict(skill, r2), Verdict(skill, r2, "boosting", skill, r2)):
         noted = json.loads(json.dumps(asdict(verdict)))
         assert verdict_from_notes({"verdict": noted}) == verdict
     print_scores({"mine": SCORES}, 3, "y", verdict=verdict)
-    assert capsys.readouterr().out.startswith("Better than a constant (skill 50 %")
+    shown = capsys.readouterr().out
+    assert shown.startswith("Better than a constant (skill 50 %")
+    assert "R² of mine: 0.700, 95 % interval 0.600 to 0.800." in shown
     for other in (
         "good",
         {},

@@ -50,5 +50,6 @@ def test_a_process_answers_until_it_is_stopped(place):
         assert f"could not listen on 127.0.0.1:{port}" in taken.stderr
     finally:
         process.send_signal(signal.SIGINT)
-        shown, _ = process.communicate(timeout=60)
+        shown, errors = process.communicate(timeout=60)
     assert f"Serving price on {url}" in shown
+    assert (errors, process.returncode) == ("", 0)

@@ -85,8 +85,7 @@ def test_a_command_fits_the_terminal_of_its_process(terminal, command):
     width, printed = terminal
     lines = printed[command].splitlines()
     assert len(lines) > 2 and max(map(len, lines)) <= width
-    # Only the contents of columns, in `check`, may be cut.
-    assert command == "check" or "…" not in printed[command]
+    assert "…" not in printed[command]
 
 
 def test_a_wide_terminal_shows_all_columns(terminal):

@@ -120,6 +120,47 @@ def test_a_backtest_uses_nothing_after_an_origin():
     assert not hasattr(model, "model_")
 
 
+@pytest.mark.parametrize("n_series", [1, 2])
+def test_all_recent_windows_are_those_of_training_at_first(n_series):
+    y = np.stack([wave(140, seed) for seed in range(n_series)], axis=1)
+    model = HistogramForecaster(**QUICK)
+    whole, recent = (
+        model.backtest(y, start=120, step=1, coverage=0.7, recent=many)
+        for many in (None, 1000)
+    )
+    np.testing.assert_array_equal(recent.lower[0], whole.lower[0])
+    np.testing.assert_array_equal(recent.upper[0], whole.upper[0])
+    assert not np.array_equal(recent.upper[-1], whole.upper[-1])
+
+
+def test_recent_windows_are_the_latest_whose_values_had_come():
+    y = wave(160)
+    y[130:] *= 2
+    model = HistogramForecaster(**QUICK)
+    backtest = model.backtest(y, start=120, step=10, coverage=0.6, recent=20)
+    assert backtest.origins[3] == 150
+    # The forecasts from origins 128 to 147, each with a window of 8 and a horizon of 3.
+    fitted = model.fit(y[:120]).calibrate(y[120:150])
+    lower, upper = fitted.predict_interval(y[:150], coverage=0.6)
+    np.testing.assert_allclose(backtest.lower[3], lower)
+    np.testing.assert_allclose(backtest.upper[3], upper)
+
+
+def test_recent_windows_keep_the_coverage_where_errors_shrink():
+    rng = np.random.default_rng(0)
+    size = np.where(np.arange(1400) < 700, 1.0, 0.4)
+    y = np.sin(np.arange(1400) / 2) + size * rng.normal(size=1400)
+    model = HistogramForecaster(**QUICK)
+    options = {"start": 700, "step": 1, "coverage": 0.8}
+    shares = [
+        model.backtest(y, **options, recent=recent).scores()["coverage"].mean()
+        for recent in (None, 150)
+    ]
+    # Twenty standard errors apart: 0.4 of the width that covers 0.8 covers 0.99.
+    assert shares[0] > 0.95
+    assert shares[1] == pytest.approx(0.8, abs=0.06)
+
+
 def test_calibration_replaces_that_of_training(fitted):
     model = clone(fitted).fit(wave(120))
     wide = wave(60) + np.random.default_rng(0).normal(size=60) * 2
@@ -206,6 +247,16 @@ def test_a_forecaster_is_no_regressor(fitted, tmp_path):
     fitted.save(tmp_path)
     with pytest.raises(InputError, match="does not describe a histreg model"):
         HistogramRegressor.load(tmp_path)
+
+
+def test_a_forecaster_replaces_a_regressor_in_its_folder(fitted, tmp_path):
+    regressor = HistogramRegressor(max_iter=1, n_estimators=1, random_state=0)
+    regressor.fit(np.arange(40.0).reshape(20, 2), np.arange(20.0)).save(tmp_path)
+    assert len(list(tmp_path.iterdir())) == 2
+    fitted.save(tmp_path)
+    loaded = HistogramForecaster.load(tmp_path)
+    np.testing.assert_array_equal(loaded.predict(), fitted.predict())
+    assert len(list(tmp_path.iterdir())) == 2  # the weights of the regressor are gone
 
 
 DAMAGES = {

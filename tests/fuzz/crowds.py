@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from histreg import HistogramRegressor
+from histreg.executors import InProcess
 from histreg.study.catalogue import EXPERIMENTS, selected
 from histreg.study.engine import runner
-from histreg.study.engine.executors import InProcess
 from histreg.study.engine.store import Store
 from tests.fuzz.campaign import BrokenPromiseError, Campaign
 from tests.fuzz.commands import started

@@ -9,9 +9,9 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+from histreg.executors import InProcess
 from histreg.study.catalogue import EXPERIMENTS, selected
 from histreg.study.engine import runner
-from histreg.study.engine.executors import InProcess
 from histreg.study.engine.store import Store
 from tests.fuzz.campaign import BrokenPromiseError, Campaign
 from tests.fuzz.commands import histreg

@@ -89,7 +89,12 @@ def page_of_frame():
     }
     rows = row_scores_of(model.predict_all(X[200:]), y[200:])
     better = Verdict(Estimate(0.5, 0.4, 0.6), Estimate(0.7, 0.6, 0.8))
-    level = replace(better, best="boosting", gain=Estimate(0.0, -0.1, 0.1))
+    level = replace(
+        better,
+        best="boosting",
+        gain=Estimate(0.0, -0.1, 0.1),
+        calibration=Estimate(0.16, 0.12, 0.2),
+    )
     page = ModelPage.of(
         *(model, X[200:], y[200:]),
         target="price",
@@ -119,6 +124,9 @@ def test_questions_are_answered_in_order(page_of_frame, tmp_path):
         "What to do next",
     ]
     assert "When it was fitted: The simple model boosting is as good" in html
+    assert "judged (<code>predict --calibrated</code>" in html
+    r2 = page.verdict.r2
+    assert f"its 95 % interval is {r2.low:.3f} to {r2.high:.3f}" in html
     places = [html.index(answer) for answer in answers]
     assert places == sorted(places)
     assert "<code>histreg tune</code>" in html and "`" not in html
@@ -196,11 +204,19 @@ def test_the_skill_is_that_over_the_training_targets(page_of_frame):
     assert page.verdict.skill.value == pytest.approx(expected, abs=0.01)
 
 
+def test_a_day_is_shown_without_hours(page_of_frame):
+    page, _ = page_of_frame
+    place = page.shown_columns.index("sold")
+    days = [row.cells[place] for row in page.worst]
+    assert all(re.fullmatch(r"2020-\d\d-\d\d", day) for day in days)
+
+
 def test_next_steps_follow_from_what_was_found(page_of_frame):
     page, _ = page_of_frame
     steps = " ".join(page.next_steps)
     assert "If you need no distribution, use boosting" in steps
     assert "Calibrate the intervals" in steps and "Do not use" not in steps
+    assert "Ask for calibrated quantiles and probabilities" in steps
     useless = Verdict(Estimate(0.0, -0.1, 0.1), Estimate(0.0, -0.1, 0.1))
     first = replace(page, verdict=useless, is_training_table=True).next_steps
     assert "rows that the model has not seen" in first[0]
@@ -209,6 +225,9 @@ def test_next_steps_follow_from_what_was_found(page_of_frame):
     covered = replace(page.rows, covered=np.zeros(100))
     steps = replace(page, coverage=off, rows=covered).next_steps
     assert any("cover 0.0 % of these rows" in step for step in steps)
+    endless = replace(page.rows, width=np.full(100, np.inf))
+    steps = replace(page, rows=endless).next_steps
+    assert any("intervals are infinite" in step for step in steps)
 
 
 @pytest.mark.parametrize("width", [1280, 390])

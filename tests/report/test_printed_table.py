@@ -1,5 +1,7 @@
 """Printed tables, letter by letter."""
 
+import json
+
 import pytest
 
 from histreg.report.printed_table import FORMATS, PrintedTable, shown_number
@@ -125,8 +127,8 @@ def test_a_table_without_rows_still_has_its_header(form):
 
 
 def test_every_form_is_shown_as_itself():
-    shown = [TABLE.shown(form) for form in ("text", "markdown", "latex")]
-    assert shown == [TABLE.text(), TABLE.markdown(), TABLE.latex()]
+    shown = [TABLE.shown(form) for form in ("text", "markdown", "latex", "json")]
+    assert shown == [TABLE.text(), TABLE.markdown(), TABLE.latex(), TABLE.json()]
     assert len(set(shown)) == len(FORMATS)
 
 
@@ -163,3 +165,13 @@ def test_words_stay_whole_so_that_a_command_can_be_copied():
 def test_numbers_are_shown_as_people_write_them():
     shown = {0.123456: "0.1235", 12345.6: "12,346", -2500.0: "-2,500", 1e12: "1e+12"}
     assert {value: shown_number(value) for value in shown} == shown
+
+
+def test_json_has_the_cells_as_they_are_shown():
+    table = PrintedTable("Errors", ("name", "MAE"), [("a|b", "1 ± 2")], ("Small.",))
+    assert json.loads(table.json()) == {
+        "title": "Errors",
+        "header": ["name", "MAE"],
+        "rows": [["a|b", "1 ± 2"]],
+        "notes": ["Small."],
+    }

@@ -218,3 +218,11 @@ def test_means_of_the_seeds_that_are_left_say_how_many_diverged():
     (ax,) = axes_of("rates", records)
     assert [text.get_text() for text in ax.texts] == ["1 diverged"] * 2
     np.testing.assert_allclose(data_of(lines_of(ax)["l2, test"]), [[1e-2], [2.0]])
+
+
+def test_a_data_set_on_which_the_sweep_has_not_begun_has_no_panel():
+    elsewhere = tabular_records("ct", HLOneBin(), [1.0, 2.0])
+    titles = [ax.get_title() for ax in figure_of("uniform", [*SWEEP, *elsewhere]).axes]
+    assert titles == ["Pole", "Pole"]
+    alone = [ax.get_title() for ax in figure_of("uniform", elsewhere).axes]
+    assert alone == ["CT Position", "CT Position"]

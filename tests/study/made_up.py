@@ -8,7 +8,7 @@ from histreg.study.atari.runs import ValueRun
 from histreg.study.engine.runs import Outcome, Record
 from histreg.study.measurements import Measurement
 from histreg.study.methods import L2, HLGauss
-from histreg.study.series.runs import READING, ForecastRun
+from histreg.study.series.runs import ForecastRun, reading_of
 from histreg.study.shapes.runs import ShapeRun
 from histreg.study.sines.runs import SineRun
 from histreg.study.tables.runs import TableRun
@@ -141,12 +141,12 @@ def forecast_records(
     """Return a record for each number of a list, with seeds 1, 2, ...
 
     MSE and MAE are the number unless `own` has a list of the metric; the seeds in
-    `diverged` have none. `changes` are those of `READING`; `curves` are of the first
+    `diverged` have none. `changes` are those of `reading_of`; `curves` are of the first
     seed.
     """
     records = []
     for seed, value in enumerate(test_mse, start=1):
-        fields = {**READING, **dict(changes)}
+        fields = {**reading_of(architecture), **dict(changes)}
         run = ForecastRun(series, architecture, method, seed, **fields)
         if seed in diverged:
             records.append(record_of(run, diverged_at=1))

@@ -32,3 +32,17 @@ def frame(n=200):
     table.loc[::7, "b"] = np.nan
     table.loc[::11, "text"] = None
     return table, y + 5.0 * (kind == "fancy")
+
+
+def counts(n, seed):
+    """Return rows whose target is a count."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    return X, rng.poisson(np.exp(0.5 * X[:, 0])).astype(float)
+
+
+def nearly_exact(n, seed):
+    """Return rows whose target jumps at many places, which networks learn slowly."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(n, 2))
+    return X, np.floor(12 * X[:, 0]) % 3 + 1e-2 * X[:, 1]

@@ -134,9 +134,10 @@ def test_wide_networks_are_sharpened_and_useless_models_left_out(sigma, is_sharp
     assert (blend.sharpness > 1.2) if is_sharper else (0.8 < blend.sharpness < 1.2)
     kept = blend.without_unused()
     assert len(kept.parts) == 0 and kept.sharpness == blend.sharpness
-    borders = networks.bins.borders
-    mixed = blend.mixed(networks.probs, [zeros], borders)
-    torch.testing.assert_close(kept.mixed(networks.probs, [], borders), mixed)
+    geometry = blend.geometry(networks.bins)
+    mixed = blend.mixed(networks.probs, [zeros], geometry)
+    again = kept.mixed(networks.probs, [], geometry)
+    torch.testing.assert_close(again, mixed)
     crps = Histogram(networks.bins, probs=mixed).crps(y).mean()
     assert crps <= networks.crps(y).mean() + 1e-3
 

@@ -4,7 +4,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.linear_model import LinearRegression
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.linear_model import BayesianRidge, LinearRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from histreg import HistogramRegressor
 from histreg.errors import InputError
@@ -71,6 +75,40 @@ def test_estimators_of_any_kind_are_compared():
     assert fitted[:2] == [("ours", 1), ("l2", 1)] and len(fitted) == 8
     assert all(standing.fit_s > 0 for standing in board.standings)
     assert not hasattr(quick, "model_")
+
+
+def test_models_with_a_distribution_are_scored_by_it():
+    X, y = table()
+    X = X[["x"]]
+    quick = HistogramRegressor(16, n_estimators=1, max_iter=2, random_state=0)
+    models = {
+        "alone": quick,
+        "piped": make_pipeline(FunctionTransformer(), quick),
+        "doubled": TransformedTargetRegressor(
+            quick, func=lambda y: 2 * y, inverse_func=lambda y: y / 2
+        ),
+        "l2": HistogramRegressor(16, n_estimators=1, max_iter=2, loss="l2"),
+        "normal": make_pipeline(StandardScaler(), BayesianRidge()),
+        "searched": GridSearchCV(BayesianRidge(), {"max_iter": [100]}, cv=2),
+        "number": LinearRegression(),
+    }
+    board = compare(X, y, models, folds=2)
+    found = {standing.name: standing for standing in board.standings}
+    origins = {name: standing.distribution for name, standing in found.items()}
+    assert origins == {
+        **dict.fromkeys(("alone", "piped", "doubled"), "own"),
+        "normal": "normal",
+        **dict.fromkeys(("l2", "searched", "number", "constant"), "residuals"),
+    }
+    assert found["piped"].scores == found["alone"].scores
+    assert found["doubled"].scores.crps == pytest.approx(
+        found["alone"].scores.crps, rel=0.02
+    )
+    # y is normal around a line with two offsets: both describe it nearly alike.
+    assert found["normal"].scores.crps == pytest.approx(
+        found["number"].scores.crps, rel=0.05
+    )
+    assert found["normal"].scores.coverage > 0.85
 
 
 def test_folds_keep_groups_together_and_time_in_order():

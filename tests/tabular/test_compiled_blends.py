@@ -5,8 +5,10 @@ import torch
 
 from histreg import Bins
 from histreg.tabular import compiled_blends
-from histreg.tabular.blending import Blend, Part, Residuals
+from histreg.tabular.atoms import Atoms
+from histreg.tabular.blending import Blend, Part, Residuals, Votes
 from histreg.tabular.compiled_blends import CompiledBlend, compiled_blend, mix
+from histreg.tabular.forest_model import ForestModel
 from histreg.tabular.simple_models import SimpleInputs
 
 N_ROWS, N_MODELS = 40, 3
@@ -68,9 +70,9 @@ def test_the_loop_returns_the_probabilities_of_the_blend(
     probs = compiled.probs(logits, NOTHING)
     # The same float32 probabilities of each network, in float64 from there on.
     networks = blend.divided(logits.softmax(-1).to(torch.float64).mean(dim=0))
-    borders = compiled.bins.borders
-    mean = blend.predicted(NOTHING, networks, borders)[0]
-    expected = blend.mixed(networks, [mean, model.predicted], borders)
+    geometry = blend.geometry(bins)
+    mean = blend.predicted(NOTHING, networks, geometry)[0]
+    expected = blend.mixed(networks, [mean, model.predicted], geometry)
     torch.testing.assert_close(probs, expected, rtol=1e-8, atol=1e-14)
     torch.testing.assert_close(
         probs.sum(dim=-1), torch.ones(N_ROWS, dtype=torch.float64), rtol=1e-14, atol=0
@@ -116,3 +118,12 @@ def test_the_loop_is_used_where_its_results_are_those_of_the_blend(monkeypatch):
     monkeypatch.setattr(compiled_blends, "is_installed", lambda: False)
     assert compiled_blend(blend, bins) is None
     assert compiled_blends.mixture.__wrapped__() is None
+
+
+def test_atoms_and_forests_are_left_to_the_blend():
+    blend, _, bins, _ = example(12)
+    assert compiled_blend(blend, bins) is not None
+    atoms = Atoms(3)
+    assert compiled_blend(Blend(list(blend.parts), atoms=atoms), bins) is None
+    forest = Votes(ForestModel(1, (), n_trees=1, n_nodes=1, depth=1))
+    assert compiled_blend(Blend([*blend.parts, forest]), bins) is None

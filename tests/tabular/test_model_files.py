@@ -48,6 +48,14 @@ def test_saving_again_replaces_the_model_and_leaves_nothing_over(folder):
     assert len(list(folder.iterdir())) == 2
 
 
+@pytest.mark.parametrize("format", [("histreg forecaster", 1), ("histreg model", 1)])
+def test_saving_over_another_format_or_version_leaves_nothing_over(format, tmp_path):
+    model_files.save(tmp_path, {}, TENSORS, model_files.Format(*format))
+    model_files.save(tmp_path, {"name": "second"}, {"a": torch.zeros(2)})
+    assert model_files.load(tmp_path)[0]["name"] == "second"
+    assert len(list(tmp_path.iterdir())) == 2
+
+
 def test_saving_leaves_the_files_of_others_alone(folder):
     others = ["weights-mine.safetensors", f"weights-{'0' * 16}.safetensors", "a.txt"]
     for name in others:

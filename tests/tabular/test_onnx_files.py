@@ -6,8 +6,11 @@ import numpy as np
 import onnxruntime
 import pandas as pd
 import pytest
+import torch
 
 from histreg import HistogramRegressor, InputError
+from histreg.tabular.onnx_files import check_any_rows
+from tests.tabular.examples import counts, nearly_exact
 
 SMALL = {"hidden_layer_sizes": (16,), "max_iter": 5, "random_state": 0}
 LEVELS = [0.05, 0.5, 0.95]
@@ -44,6 +47,33 @@ def test_mean_and_quantiles_agree_with_onnxruntime(options, tmp_path):
             quantiles, model.predict_quantiles(X[rows], LEVELS), rtol=0, atol=allowed
         )
     assert facts["alpha"] == LEVELS
+
+
+def test_counts_agree(tmp_path):
+    X, y = counts(300, seed=0)
+    model = HistogramRegressor(**SMALL).fit(X, y)
+    assert model.model_.blends[0].atoms is not None
+    check_agreement(model, X, tmp_path, allowed=1e-4)
+
+
+def test_a_forest_agrees(tmp_path):
+    X, y = nearly_exact(1_200, seed=0)
+    model = HistogramRegressor(**SMALL | {"max_iter": 3}).fit(X, y)
+    assert "forest" in [part["kind"] for part in model.model_.blends[0].described()]
+    check_agreement(model, X[:200], tmp_path, allowed=1e-4)
+
+
+def check_agreement(model, X, tmp_path, *, allowed):
+    """Compare mean and quantiles of both runtimes.
+
+    A level that falls between two values of the target, up to rounding, may be read at
+    either, so one quantile in a hundred may differ.
+    """
+    model.to_onnx(tmp_path / "m.onnx", LEVELS)
+    found, _ = run(tmp_path / "m.onnx", numbers=X)
+    np.testing.assert_allclose(found["mean"][:, 0], model.predict(X), atol=allowed)
+    apart = np.abs(found["quantiles"][:, 0] - model.predict_quantiles(X, LEVELS))
+    assert (apart > allowed).mean() < 0.01
 
 
 def test_quantiles_in_tails_agree(tmp_path):
@@ -140,6 +170,48 @@ def test_calibrated_intervals_and_quantiles_agree(tmp_path):
         )
 
 
+@pytest.mark.parametrize("by_column", [True, False])
+def test_intervals_and_quantiles_of_groups_agree(tmp_path, by_column):
+    rng = np.random.default_rng(0)
+    kinds = np.array(["few", "many", "most"])[rng.integers(0, 3, size=240)]
+    X = pd.DataFrame({"kind": kinds, "x": rng.normal(size=240)})
+    noise = np.where(X["kind"] == "most", 3, 1) * rng.normal(size=240)
+    y = (X["x"] + noise).to_numpy()
+    model = HistogramRegressor(**SMALL, n_estimators=1, blend_with=())
+    model.fit(X[:80], y[:80])
+    rows = np.arange(80, 240)
+    rows = rows[(X["kind"][80:] != "few") | (rows < 84)]  # too few of one group
+    given = "kind" if by_column else X["kind"].iloc[rows]
+    model.calibrate(X.iloc[rows], y[rows], groups=given)
+    model.to_onnx(tmp_path / "m.onnx", LEVELS, coverage=0.9, calibrated=True)
+
+    X.loc[:4, "kind"] = "other"  # a group without calibration rows
+    codes = [
+        1 + model.model_.codes.levels[0].index(kind) if kind != "other" else 0
+        for kind in X["kind"]
+    ]
+    numbers, labels = X[["x"]].to_numpy(), np.array(codes)[:, None]
+    levels = model.model_.calibration.groups.levels
+    groups = [1 + levels.index(k) if k in levels else 0 for k in X["kind"]]
+    inputs = {"numbers": numbers, "codes": labels, "groups": np.array(groups)}
+    found, facts = run(tmp_path / "m.onnx", **inputs)
+    assert facts["groups"] == levels
+    everything = model.predict_all(X, groups=None if by_column else X["kind"])
+    lower, upper = everything.interval(0.9)
+    assert np.isinf(upper[X["kind"] == "other"]).all() and np.isfinite(upper).any()
+    allowed = 1e-5 * (model.bins_.high - model.bins_.low)
+    for end, expected in (("lower", lower), ("upper", upper)):
+        np.testing.assert_allclose(found[end][:, 0], expected, rtol=0, atol=allowed)
+    quantiles = everything.calibrated.quantiles(LEVELS).T
+    np.testing.assert_allclose(
+        found["quantiles"][:, 0], quantiles, rtol=0, atol=allowed
+    )
+    # Without intervals and calibrated quantiles, groups are not needed.
+    model.to_onnx(tmp_path / "plain.onnx", LEVELS)
+    found, facts = run(tmp_path / "plain.onnx", numbers=numbers, codes=labels)
+    assert facts["groups"] == []
+
+
 def test_what_a_file_cannot_promise_is_refused(tmp_path):
     X, y = table()
     model = HistogramRegressor(**SMALL, n_estimators=1, blend_with=()).fit(X, y)
@@ -149,10 +221,16 @@ def test_what_a_file_cannot_promise_is_refused(tmp_path):
     model.calibrate(X[:5], y[:5])
     with pytest.raises(InputError, match="too few calibration rows"):
         model.to_onnx(path, coverage=0.9)
-    model.calibrate(X, y, groups=np.arange(80) % 2)
-    with pytest.raises(InputError, match="cannot write a calibration by groups"):
-        model.to_onnx(path, coverage=0.9)
     number = HistogramRegressor(**SMALL, n_estimators=1, loss="l2").fit(X, y)
     with pytest.raises(InputError, match="a loss that predicts a distribution"):
         number.to_onnx(path, coverage=0.9)
     assert not path.exists()
+
+
+@pytest.mark.filterwarnings("ignore")  # of torch's exporter
+def test_a_program_for_one_number_of_rows_is_refused():
+    program = torch.onnx.export(
+        torch.nn.Linear(2, 1).eval(), (torch.zeros(3, 2),), dynamo=True, verbose=False
+    )
+    with pytest.raises(InputError, match="for any number of rows"):
+        check_any_rows(program)

@@ -98,7 +98,7 @@ def test_one_number_is_one_layer():
 
 
 @pytest.mark.parametrize(
-    "given", [None, 3, "trees", ("forest",), [["linear"]], ("trees", "trees")]
+    "given", [None, 3, "trees", ("woods",), [["linear"]], ("trees", "trees")]
 )
 def test_simple_models_are_named_once(given):
     with pytest.raises(InputError, match="blend_with must be 'auto', or a list"):
@@ -107,7 +107,7 @@ def test_simple_models_are_named_once(given):
 
 @pytest.mark.parametrize(
     ("given", "names"),
-    [("auto", ("linear", "trees")), (["trees"], ("trees",)), ((), ())],
+    [("auto", ("linear", "trees", "forest")), (["trees"], ("trees",)), ((), ())],
 )
 def test_simple_models_are_taken_as_given(given, names):
     assert blended_models(HistogramRegressor(blend_with=given)) == names

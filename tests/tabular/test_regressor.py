@@ -1263,4 +1263,5 @@ def test_the_html_representation_links_to_the_documentation(tmp_path, monkeypatc
         f"Project-URL: Documentation, {address}",
     ]
     (installed / "METADATA").write_text("\n".join(lines) + "\n")
-    assert f'href="{address}"' in HistogramRegressor()._repr_html_()
+    page = f"{address}/api/histogramregressor.html"
+    assert f'href="{page}"' in HistogramRegressor()._repr_html_()

@@ -6,12 +6,15 @@ import torch
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from histreg import HistogramRegressor, metrics
+from histreg import Bins, Histogram, HistogramRegressor, metrics
 from histreg.tabular.scores import (
     RowScores,
     censored_scores_of,
     check_orderable,
     normal_crps,
+    row_scores_of_calibrated,
+    row_scores_of_distribution,
+    row_scores_of_normal,
     row_scores_of_point,
     sample_crps,
     scores_of,
@@ -54,6 +57,23 @@ def test_a_point_is_scored_with_its_residuals_as_distribution():
     assert (moved.coverage, moved.width) == (1, 0)
 
 
+def test_normal_distributions_are_scored_as_their_bins_would_be():
+    rng = np.random.default_rng(0)
+    mean, stddev = rng.normal(size=50), rng.uniform(0.5, 2, size=50)
+    y = mean + stddev * rng.normal(size=50)
+    borders = np.linspace(-20, 20, 4001)
+    cdf = norm.cdf(borders, mean[:, None], stddev[:, None])
+    fine = Histogram(Bins(borders), probs=torch.tensor(np.diff(cdf, axis=1)))
+    binned = row_scores_of_distribution(fine, y)
+    exact = row_scores_of_normal(mean, stddev, y)
+    for name in ("error", "error_of_median", "crps", "covered", "width"):
+        np.testing.assert_allclose(
+            getattr(exact, name), getattr(binned, name), rtol=1e-4, atol=1e-4
+        )
+    certain = row_scores_of_normal(mean, np.zeros(50), y)
+    np.testing.assert_allclose(certain.crps, np.abs(mean - y))
+
+
 def test_scores_of_parts_are_joined():
     y = np.arange(6.0)
     parts = [row_scores_of_point(np.zeros(3), half, y) for half in (y[:3], y[3:])]
@@ -75,6 +95,14 @@ def test_the_scores_of_a_model_are_those_of_its_predictions():
     assert scores.coverage == ((lower <= y) & (y <= upper)).mean()
     assert scores.width == pytest.approx((upper - lower).mean())
     assert scores.crps < scores.mae
+    model.calibrate(X, y)
+    calibrated = row_scores_of_calibrated(model.predict_all(X), y)
+    whole = model.predict_calibrated(X)
+    expected = metrics.crps(whole.histogram(), y).numpy()
+    np.testing.assert_array_equal(calibrated.crps, expected)
+    medians = whole.quantiles([0.5])[0].numpy()
+    np.testing.assert_array_equal(calibrated.error_of_median, medians - y)
+    np.testing.assert_array_equal(calibrated.error, model.predict(X) - y)
     with pytest.raises(ValueError, match="one target can be scored, got 2"):
         both = np.stack([y, y], axis=1)
         scores_of(model.fit(X, both).predict_all(X), both[:, 0])

@@ -53,12 +53,37 @@ def test_bootstrap_intervals_of_a_mean_are_those_of_its_standard_error():
     )
 
 
+def test_the_calibrated_distribution_is_judged_if_it_is_surely_better():
+    model, others = rows(draws(1.0, 0)), {"constant": rows(draws(2.0, 1))}
+    better = rows(model.crps * 0.8)
+    verdict = verdict_on(model, others, calibrated=better)
+    assert verdict.skill == verdict_on(better, others).skill
+    assert verdict.calibration is not None
+    assert verdict.calibration.value == pytest.approx(0.2)
+    assert str(verdict).endswith(
+        "20 % better than the one before calibration (20 to 20 %)."
+    )
+    noise = np.random.default_rng(2).normal(0, 0.3, size=N)
+    level = rows(model.crps * np.exp(noise - noise.mean()))
+    same = verdict_on(model, others, calibrated=level)
+    assert same == verdict_on(model, others) and same.calibration is None
+
+
 def test_groups_are_drawn_whole():
     level = np.random.default_rng(0).normal(size=20)
     x = level.repeat(25)[:, None]  # all rows of a group are the same
     drawn = bootstrap_means(x, groups=np.arange(20).repeat(25))
     assert drawn.std() == pytest.approx(level.std() / np.sqrt(20), rel=0.1)
     assert bootstrap_means(x).std() < drawn.std() / 3
+
+
+def test_a_simple_model_that_is_nearly_exact_is_named_without_a_number():
+    model, exact = draws(1.0, 0), draws(1e-13, 1)
+    sentence = words(model, constant=draws(9.0, 2), linear_regression=exact)
+    assert "linear regression is better by far" in sentence and "check" in sentence
+    assert "better, by 20 %" in words(
+        draws(1.2, 0), constant=draws(9.0, 2), linear_regression=draws(1.0, 0)
+    )
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ def print_columns(check: TableCheck) -> None:
     table.add_column("kind")
     table.add_column("missing", justify="right")
     table.add_column("distinct", justify="right")
-    table.add_column("content", no_wrap=True, overflow="ellipsis")
+    table.add_column("content", overflow="fold")
     for column in check.columns[:MAX_COLUMNS]:
         table.add_row(
             escape(column.name),

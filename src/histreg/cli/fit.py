@@ -27,7 +27,7 @@ from histreg.cli.options import (
     Overwrite,
     Quiet,
     Strict,
-    TablePath,
+    TablesPath,
     Target,
     check_seed,
     check_time_or_groups,
@@ -36,7 +36,11 @@ from histreg.cli.options import (
 )
 from histreg.cli.outputs import check_output, check_output_folder
 from histreg.cli.spelling import Spelling
-from histreg.cli.table_formats import check_table_input, check_table_output
+from histreg.cli.table_formats import (
+    check_table_input,
+    check_table_output,
+    is_partitioned,
+)
 from histreg.errors import InputError
 
 EXAMPLE = "Example: histreg fit houses.csv --target price --drop id --out model/"
@@ -53,7 +57,7 @@ class FitOptions:
         If a value is invalid for any table.
     """
 
-    table: TablePath
+    table: TablesPath
     target: Target
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the model.")]
     drop: Drop = None
@@ -146,6 +150,16 @@ class FitOptions:
             "l2 loss."
         ),
     ] = True
+    sample_rows: Annotated[
+        int,
+        typer.Option(
+            help="Of a folder or pattern: rows to keep in memory, for validation and "
+            "the simple models."
+        ),
+    ] = 100_000
+    epoch_rows: Annotated[
+        int, typer.Option(help="Of a folder or pattern: most rows of an epoch.")
+    ] = 1_000_000
     strict: Strict = False
     delimiter: Delimiter = None
     decimal: DecimalMark = None
@@ -162,6 +176,8 @@ class FitOptions:
         check_count("--epochs", self.epochs, at_least=1)
         check_count("--estimators", self.estimators, at_least=1)
         check_count("--bins", self.bins, at_least=MIN_BINS)
+        check_count("--sample-rows", self.sample_rows, at_least=1)
+        check_count("--epoch-rows", self.epoch_rows, at_least=1)
         check_seed(self.seed)
         calibration = 0 if self.censored or self.upper else self.calibration
         if self.censored and self.upper:
@@ -223,7 +239,10 @@ class FitOptions:
 
     def check_paths(self) -> None:
         """Raise unless the table exists, and all output can be written."""
-        check_table_input(self.table)
+        if is_partitioned(self.table):
+            self._check_streamable()
+        else:
+            check_table_input(self.table)
         if self.evaluate is not None:
             check_table_input(self.evaluate)
         check_output_folder(
@@ -243,12 +262,34 @@ class FitOptions:
         if path.resolve() in (self.out.resolve(), *self.out.resolve().parents):
             raise InputError(f"--save-holdout must differ from --out, got {path}")
 
+    def _check_streamable(self) -> None:
+        """Raise if an option needs all rows in memory."""
+        needing = {
+            "--censored": self.censored,
+            "--upper": self.upper,
+            "--time": self.time,
+            "--groups": self.groups,
+            "--eval": self.evaluate,
+        }
+        for option, value in needing.items():
+            if value is not None:
+                raise InputError(
+                    f"{option} needs a table that fits into memory, in one file, got "
+                    f"{self.table}"
+                )
+
 
 @exit_on_user_error
 @takes_options(FitOptions)
 def fit(options: FitOptions) -> None:
     """Fit a model that predicts a column of a table, and show its test scores."""
     options.check_paths()
+    if is_partitioned(options.table):
+        with requires_extra("stream"):
+            from histreg.cli import streamed_fitting
+
+        streamed_fitting.run(options)
+        return
     with requires_extra("cli"):
         from histreg.cli import fitting
 

@@ -38,6 +38,8 @@ from histreg.cli.scores import (
     scores_as_json,
     scores_to_notes,
 )
+from histreg.cli.table_formats import is_partitioned
+from histreg.distribution import Histogram
 from histreg.errors import InputError
 from histreg.tabular.baselines import BOOSTING, CONSTANT, L2, LINEAR, baseline
 from histreg.tabular.columns import kinds_of
@@ -47,7 +49,9 @@ from histreg.tabular.scores import (
     RowScores,
     censored_scores_of,
     check_orderable,
+    interval_scores_of,
     row_scores_of,
+    row_scores_of_calibrated,
     row_scores_of_point,
 )
 from histreg.tabular.splits import Parts, parts_of
@@ -58,6 +62,8 @@ TUNED_SETTINGS = {
     *("hidden_layer_sizes", "dropout", "learning_rate_init", "weight_decay"),
     "n_waves",
 }
+SAME_FOR_ALL = "its average, for all rows"  # of the predicted distributions
+MAX_NAMED_GROUPS = 8  # of those with too few calibration rows
 MIN_CALIBRATION_ROWS = 9  # fewer cannot promise 90 %, see tabular/conformal.py
 
 
@@ -97,6 +103,14 @@ class TrainingTable:
         """Whether no target is censored."""
         return self.is_censored is None and self.upper is None
 
+    @property
+    def middle(self) -> NDArray[np.float64]:  # (n,)
+        """The targets; of an interval its middle, or its only bound."""
+        if self.upper is None:
+            return self.y
+        bounds = np.stack([self.y, self.upper])
+        return np.nanmean(np.where(np.isfinite(bounds), bounds, np.nan), axis=0)
+
 
 def read(options: FitOptions) -> TrainingTable:
     """Read the table and check its columns."""
@@ -135,7 +149,8 @@ def read(options: FitOptions) -> TrainingTable:
 
 def check(data: TrainingTable, options: FitOptions) -> TableCheck:
     """Look for problems of the table; print them, or stop if ``--strict`` is given."""
-    result = check_table(data.X, data.y, groups=options.groups, time=options.time)
+    y = data.middle
+    result = check_table(data.X, y, groups=options.groups, time=options.time)
     if options.strict:
         check_without_problems(result)
     if not options.quiet:
@@ -171,14 +186,15 @@ def with_other_rows(
     """Return the table with the rows of ``--eval`` added, which are the test rows."""
     assert options.evaluate is not None
     names = list(data.X.columns)
-    special = [name for name in (options.weight, options.censored) if name]
+    others = (options.weight, options.censored, options.upper)
+    special = [name for name in others if name]
     wanted = [*names, options.target, *special]
     kinds = dict(zip(names, kinds_of(data.X), strict=True))
     labels = [name for name, kind in kinds.items() if kind == "label"]
     table = read_columns(
         options.evaluate, options.spelling, wanted, labels, data.table.spelling
     )
-    frame, y = split_target(table.frame, options.target)
+    frame, y = split_target(table.frame, options.target, options.upper)
     check_finite(frame[names])
     for name, kind in zip(names, kinds_of(frame[names]), strict=True):
         if kind != kinds[name] and frame[name].notna().any():
@@ -187,7 +203,9 @@ def with_other_rows(
                 f"in {options.table}, got {kind}s"
             )
     n, n_other = len(data.y), len(y)
-    flags, weights = data.is_censored, data.weights
+    flags, weights, upper = data.is_censored, data.weights, data.upper
+    if upper is not None and options.upper is not None:
+        upper = np.concatenate([upper, numbers_in(frame, options.upper)])
     if flags is not None and options.censored is not None:
         flags = np.concatenate([flags, flags_in(frame, options.censored)])
         check_orderable(y, flags[n:])
@@ -201,6 +219,7 @@ def with_other_rows(
         is_censored=flags,
         order=None,
         groups=None,
+        upper=upper,
     )
     return joined, replace(parts, test=np.arange(n, n + n_other))
 
@@ -235,7 +254,32 @@ def fit(
         rows = parts.calibrate
         groups = options.calibrate_by
         model.calibrate(data.X.iloc[rows], data.y[rows], groups=groups)
+        if groups is not None and not options.quiet:
+            _print_small_groups(model, groups)
     return model
+
+
+def _print_small_groups(model: HistogramRegressor, column: str) -> None:
+    """Name the groups that have too few calibration rows for 90 % intervals."""
+    assert model.model_.calibration is not None
+    groups = model.model_.calibration.groups
+    assert groups is not None
+    counts = groups.codes.bincount(minlength=groups.n).tolist()
+    small = [
+        f"{level} ({n})"
+        for level, n in zip(groups.levels, counts, strict=True)
+        if n < MIN_CALIBRATION_ROWS
+    ]
+    if small:
+        more = ", ..." if len(small) > MAX_NAMED_GROUPS else ""
+        Console(stderr=True).print(
+            f"90 % intervals need {MIN_CALIBRATION_ROWS} calibration rows in each "
+            f"group of {column}, and are infinite with fewer: "
+            f"{', '.join(small[:MAX_NAMED_GROUPS])}{more}. Use a larger --calibration, "
+            "or a column of coarser groups.",
+            highlight=False,
+            markup=False,
+        )
 
 
 @dataclass(frozen=True)
@@ -256,23 +300,30 @@ def score(
     parts: Parts,
     options: FitOptions,
     settings: dict[str, Any] | None = None,
+    *,
+    with_l2: bool = True,
 ) -> Tested:
     """Return the test scores of the model, and of those it is compared with.
 
-    Those it is compared with are fitted here. Without test rows, or with targets that
-    are intervals, there are no scores.
+    Those it is compared with are fitted here, the same networks with the l2 loss only
+    if asked for. Without test rows there are no scores.
     """
-    if not len(parts.test) or data.upper is not None:
+    if not len(parts.test):
         return Tested({})
+    if data.upper is not None:
+        return Tested(_interval_scores(model, data, parts, options, settings))
     if data.is_censored is not None:
         flags = data.is_censored
         return Tested(_censored_scores(model, data, flags, parts, options, settings))
     loss, X, y = options.loss, data.X, data.y
+    calibrated = None
     if loss in ON_NUMBERS:
         own = _point_scores(model, data, parts)
     else:
         predictions = model.predict_all(X.iloc[parts.test])
         own = row_scores_of(predictions, y[parts.test])
+        if model.model_.calibration is not None:
+            calibrated = row_scores_of_calibrated(predictions, y[parts.test])
     rows = {CONSTANT: _constant_scores(data, parts)}
     if options.compare:
         learn = X.iloc[parts.learn]
@@ -281,14 +332,21 @@ def score(
             with boosting_threads(learn.size):
                 simple.fit(learn, y[parts.learn])
                 rows[name] = _point_scores(simple, data, parts)
-    if options.compare and loss != "l2":
+    if options.compare and with_l2 and loss != "l2":
         title = "Fitting l2, to compare"
         l2 = _train(title, "l2", data, None, parts, options, settings)
         rows[L2] = _point_scores(l2, data, parts)
     groups = None if data.groups is None else data.groups[parts.test]
-    verdict = verdict_on(own, rows, groups=groups, seed=options.seed)
-    constant = rows[CONSTANT]
-    rows = {_own_name(loss): own} | rows
+    verdict = verdict_on(
+        own, rows, calibrated=calibrated, groups=groups, seed=options.seed
+    )
+    constant, name = rows[CONSTANT], _own_name(loss)
+    # Residuals of simple models are those of the calibration rows, so that only the
+    # calibrated distribution is like theirs.
+    of_model = {name: own}
+    if calibrated is not None:
+        of_model[f"{name}, calibrated"] = calibrated
+    rows = of_model | rows
     scores = {name: each.means(constant) for name, each in rows.items()}
     return Tested({**scores}, verdict)
 
@@ -299,8 +357,15 @@ def save(
     data: TrainingTable,
     parts: Parts,
     options: FitOptions,
+    n_learnt: int | None = None,
 ) -> None:
-    """Write the model with notes on its origin, and the held-out rows if asked for."""
+    """Write the model with notes on its origin, and the held-out rows if asked for.
+
+    ``n_learnt`` is the number of rows that were learnt from, if not all are in memory.
+    """
+    n_unseen = len(parts.calibrate) + len(parts.test)
+    if n_learnt is None:
+        n_learnt = len(parts.learn)
     table, y = data.table, data.y
     known_y = y[parts.learn]
     if data.upper is not None:
@@ -308,12 +373,13 @@ def save(
     model.notes_ = {
         "target": options.target,
         "censored": options.censored or options.upper,
+        "upper": options.upper,
         "source": options.table.name,
         "time": options.time,
         "spelling": asdict(table.spelling),
         "tested_on": (options.evaluate or options.table).name,
-        "n_rows": len(y),
-        "n_learnt": len(parts.learn),
+        "n_rows": n_learnt + n_unseen,
+        "n_learnt": n_learnt,
         "n_calibrated": len(parts.calibrate),
         "n_tested": len(parts.test),
         "y_percentiles": np.percentile(known_y, range(101)).tolist(),
@@ -356,8 +422,14 @@ def print_result(
     console.print(f"Model in [bold]{folder}[/bold]", highlight=False)
     held_out = options.evaluate or options.save_holdout
     if held_out is None:
-        command = f"histreg predict {options.out} new{options.table.suffix}"
-        advice = f"Next: {command} --interval 0.9 --out predictions.csv"
+        suffixes = "".join(options.table.suffixes[-2:])  # .csv.gz
+        new, predictions = (
+            ("new/", "predictions/")
+            if is_partitioned(options.table)
+            else (f"new{suffixes}", "predictions.csv")
+        )
+        command = f"histreg predict {options.out} {new}"
+        advice = f"Next: {command} --interval 0.9 --out {predictions}"
     else:
         advice = f"Next: histreg report {options.out} {held_out} --out report.html"
     console.print(advice, style="dim", highlight=False, markup=False, soft_wrap=True)
@@ -374,19 +446,9 @@ def _train(
 ) -> HistogramRegressor:
     """Return a regressor trained with this loss, and show its progress."""
     rows = parts.learn
+    model = new_regressor(loss, options, settings)
     with epoch_progress(title, quiet=options.quiet) as show:
-        model = HistogramRegressor(
-            loss=loss,
-            n_bins=options.bins,
-            bins=options.spacing,
-            tails=options.tails,
-            y_range=options.y_range,
-            n_estimators=options.estimators,
-            max_iter=options.epochs,
-            random_state=options.seed,
-            callback=show,
-            **(settings or {}),
-        )
+        model.callback = show
         model.fit(
             data.X.iloc[rows],
             data.y[rows],
@@ -396,6 +458,23 @@ def _train(
         )
     model.callback = None
     return model
+
+
+def new_regressor(
+    loss: str, options: FitOptions, settings: dict[str, Any] | None = None
+) -> HistogramRegressor:
+    """Return a regressor with the options of the command."""
+    return HistogramRegressor(
+        loss=loss,
+        n_bins=options.bins,
+        bins=options.spacing,
+        tails=options.tails,
+        y_range=options.y_range,
+        n_estimators=options.estimators,
+        max_iter=options.epochs,
+        random_state=options.seed,
+        **(settings or {}),
+    )
 
 
 def _own_name(loss: str) -> str:
@@ -421,6 +500,36 @@ def _censored_scores(
         name = "the same, bounds taken for targets"
         scores[name] = censored_scores_of(naive.predict_all(X), *truth)
     return scores
+
+
+def _interval_scores(
+    model: HistogramRegressor,
+    data: TrainingTable,
+    parts: Parts,
+    options: FitOptions,
+    settings: dict[str, Any] | None,
+) -> dict[str, AnyScores]:
+    """Return scores for targets that are intervals."""
+    assert data.upper is not None
+    X, upper = data.X.iloc[parts.test], data.upper
+    distributions = {_own_name(options.loss): _distribution_of(model, X)}
+    learnt = _distribution_of(model, data.X.iloc[parts.learn])
+    average = learnt.probs.mean(dim=0).expand(len(X), -1)
+    distributions[SAME_FOR_ALL] = Histogram(learnt.bins, probs=average)
+    if options.compare:
+        taken = replace(data, y=data.middle, upper=None)
+        title = "Fitting, middles taken for targets"
+        naive = _train(title, options.loss, taken, None, parts, options, settings)
+        name = "the same, middles taken for targets"
+        distributions[name] = _distribution_of(naive, X)
+    rows = parts.test
+    scores = interval_scores_of(distributions, data.y[rows], upper[rows], SAME_FOR_ALL)
+    return {**scores}
+
+
+def _distribution_of(model: HistogramRegressor, X: pd.DataFrame) -> Histogram:
+    (distribution,) = model.predict_all(X).distributions
+    return distribution
 
 
 def _point_scores(model: Any, data: TrainingTable, parts: Parts) -> RowScores:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -48,8 +48,9 @@ def inspect(
     notes, fitted = regressor.notes_, regressor.model_
     scores, verdict = scores_from_notes(notes), verdict_from_notes(notes)
     facts, columns = _facts(regressor), _columns(regressor)
+    details = _details(regressor)
     if output_format == "json":
-        document = {"facts": facts, "columns": columns}
+        document = {"facts": facts, "columns": columns, "details": details}
         print_json(document | scores_as_json(scores, verdict))
         return
     console = Console()
@@ -57,14 +58,16 @@ def inspect(
     if scores:
         target = target_name(regressor)
         print_scores(scores, notes["n_tested"], target, verdict=verdict)
-    summary = Table(box=None, show_header=False, pad_edge=False)
-    for name, fact in facts.items():
-        summary.add_row(name, escape(fact))
-    console.print(summary, highlight=False)
+    for part, style in ((facts, ""), (details, "dim")):
+        console.print()
+        summary = Table(box=None, show_header=False, pad_edge=False, style=style)
+        for name, fact in part.items():
+            summary.add_row(name, escape(fact))
+        console.print(summary, highlight=False)
     for kind, names in columns.items():
         line = f"Columns of {kind}: {', '.join(names)}"
         console.print(escape(line), style="dim", highlight=False)
-    for target_bins in fitted.bins if bins else ():
+    for target_bins in fitted.objective.bins if bins else ():
         y = percentiles_from_notes(notes) or target_bins.centers
         sigma_in_bins = regressor.sigma_in_bins
         explanation = theory.explain(target_bins, None, y, sigma_in_bins=sigma_in_bins)
@@ -89,6 +92,62 @@ def _columns(regressor: HistogramRegressor) -> dict[str, list[str]]:
     return {kind: of_kind for kind, of_kind in by_kind.items() if of_kind}
 
 
+def _facts(regressor: HistogramRegressor) -> dict[str, str]:
+    """Return what matters to a user of the model, in words."""
+    from histreg.cli.reading import target_name
+    from histreg.tabular.columns import described_kinds
+
+    notes, fitted = regressor.notes_, regressor.model_
+    n_learnt = notes.get("n_learnt", regressor.n_seen_)
+    rows = f"{n_learnt:,}" if isinstance(n_learnt, int) else str(n_learnt)
+    facts = {
+        "target": target_name(regressor) + _range(notes),
+        "learnt from": f"{rows} rows of {notes.get('source', 'a table')}",
+        "columns": described_kinds(fitted.kinds),
+        "intervals": _calibration(fitted),
+        "made of": _blend(fitted),
+    }
+    if regressor.n_clipped_:
+        facts["clipped"] = (
+            f"{regressor.n_clipped_:,} of {regressor.n_seen_:,} targets lie beyond the "
+            "bins; their distance is not learnt"
+        )
+    return facts
+
+
+def _details(regressor: HistogramRegressor) -> dict[str, str]:
+    """Return how the model is made, for those who ask."""
+    fitted = regressor.model_
+    n_parameters = sum(p.numel() for p in fitted.network.parameters())
+    details = {
+        "network": f"{fitted.network.n_models} x "
+        f"{regressor.hidden_layer_sizes}, {n_parameters:,} weights",
+        "loss": regressor.loss,
+        "epochs": str(regressor.n_iter_),
+        "bins": str(regressor.bins_)
+        + _atoms(fitted)
+        + (f", grown {regressor.n_growths_} times" if regressor.n_growths_ else ""),
+        "smoothing": f"{regressor.sigma_in_bins:g} bins in training, "
+        f"{regressor.final_sigma_in_bins} in the end",
+    }
+    if fitted.blends is not None:
+        sharpness = [f"{blend.sharpness.item():.2f}" for blend in fitted.blends]
+        details["sharpness"] = ", ".join(sharpness)
+    return details
+
+
+def _range(notes: dict[str, Any]) -> str:
+    """Return where the training targets lie, in words, if it is known."""
+    from histreg.cli.scores import percentiles_from_notes
+    from histreg.report.printed_table import shown_number
+
+    percentiles = percentiles_from_notes(notes)
+    if percentiles is None or len(percentiles) != 101:
+        return ""
+    low, middle, high = (shown_number(percentiles[i]) for i in (0, 50, 100))
+    return f", {low} to {high} in training, half of it below {middle}"
+
+
 def _blend(model: Model) -> str:
     """Return the shares of the networks and of simple models, by target, in words."""
     if model.blends is None:
@@ -98,45 +157,25 @@ def _blend(model: Model) -> str:
         parts = ["networks", *(part["kind"] for part in blend.described())]
         shares = zip(blend.weights.tolist(), parts, strict=True)
         words = [f"{weight:.0%} {part}".replace("%", " %") for weight, part in shares]
-        by_target.append(f"{', '.join(words)}; sharpness {blend.sharpness.item():.2f}")
+        by_target.append(", ".join(words))
     return " | ".join(by_target)
 
 
-def _facts(regressor: HistogramRegressor) -> dict[str, str]:
-    """Return the first table of ``histreg inspect``, by row."""
-    from histreg.cli.reading import target_name
-    from histreg.tabular.columns import described_kinds
-
-    notes, fitted = regressor.notes_, regressor.model_
-    n_parameters = sum(p.numel() for p in fitted.network.parameters())
-    return {
-        "target": target_name(regressor),
-        "learnt from": f"{notes.get('source', 'a table')}, "
-        f"{notes.get('n_learnt', '?')} rows",
-        "columns": described_kinds(fitted.kinds),
-        "network": f"{fitted.network.n_models} x "
-        f"{regressor.hidden_layer_sizes}, {n_parameters:,} weights",
-        "blend": _blend(fitted),
-        "loss": regressor.loss,
-        "epochs": str(regressor.n_iter_),
-        "bins": str(regressor.bins_)
-        + (f", grown {regressor.n_growths_} times" if regressor.n_growths_ else ""),
-        "clipped": f"{regressor.n_clipped_:,} of {regressor.n_seen_:,} targets",
-        "smoothing": f"{regressor.sigma_in_bins:g} bins in training, "
-        f"{regressor.final_sigma_in_bins} in the end",
-        "calibrated": _calibration(fitted),
-    }
+def _atoms(model: Model) -> str:
+    """Return how many values the target takes, if it takes few."""
+    atoms = model.blends[0].atoms if model.blends else None
+    return "" if atoms is None else f", at the {len(atoms)} values of the target"
 
 
 def _calibration(model: Model) -> str:
-    """Return on how many rows a model was calibrated, and by which groups."""
+    """Return on how many rows intervals were calibrated, and by which groups."""
     if model.calibration is None:
-        return "no"
-    words = f"on {len(model.calibration.y)} rows"
+        return "not calibrated: nothing is promised of their coverage"
+    words = f"calibrated on {len(model.calibration.y):,} rows"
     groups = model.calibration.groups
     if groups is None:
         return words
     counts = groups.codes.bincount(minlength=groups.n).tolist()
     by = groups.column or "groups"
-    shown = [f"{level} {n}" for level, n in zip(groups.levels, counts, strict=True)]
+    shown = [f"{level} {n:,}" for level, n in zip(groups.levels, counts, strict=True)]
     return f"{words} by {by}: {', '.join(shown[:8])}{', ...' * (len(shown) > 8)}"

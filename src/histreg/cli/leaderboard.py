@@ -10,9 +10,10 @@ from rich.markup import escape
 
 from histreg.cli.scores import ABOUT_SCORES, HEADERS
 from histreg.cli.terminal import print_table
-from histreg.tabular.comparison import Leaderboard, Standing
+from histreg.tabular.comparison import RESIDUALS, Leaderboard, Standing
 
-LEAST_NEEDED = ("RMSE", "width", "predict", "R²", "MAE", "fit")
+R2_INTERVAL = "R² (95 %)"
+LEAST_NEEDED = (R2_INTERVAL, "RMSE", "width", "predict", "R²", "MAE", "fit")
 
 
 def print_leaderboard(board: Leaderboard, target: str) -> None:
@@ -21,11 +22,20 @@ def print_leaderboard(board: Leaderboard, target: str) -> None:
     if board.verdict is not None:
         console.print(f"[bold]{escape(str(board.verdict))}[/bold]", highlight=False)
     headers = [*HEADERS, "fit", "predict"]
-    headers[1:1] = ["(95 %)"]
+    headers.insert(1, "(95 %)")
+    headers.insert(headers.index("R²") + 1, R2_INTERVAL)
     cells = [(standing.name, _cells(standing)) for standing in board.standings]
     title = f"{board.n_rows:,} rows, each tested once, in units of {target}"
     print_table(title, headers, cells, LEAST_NEEDED, console)
     console.print(f"{ABOUT_SCORES} Times per fold.", style="dim", highlight=False)
+    own = [s.name for s in board.standings if s.distribution != RESIDUALS]
+    console.print(
+        f"Distributions of their own: {escape(', '.join(own)) or 'none'}. Others get "
+        "one from their residuals on rows that they were not fitted to; the constant "
+        "has the training targets.",
+        style="dim",
+        highlight=False,
+    )
 
 
 def leaderboard_as_json(board: Leaderboard) -> dict[str, Any]:
@@ -38,11 +48,15 @@ def leaderboard_as_json(board: Leaderboard) -> dict[str, Any]:
 
 
 def _cells(standing: Standing) -> list[str]:
-    scores, skill = standing.scores, standing.verdict.skill
-    own = [cell(scores) for cell in HEADERS.values()]
-    interval = f"{100 * skill.low:.0f} to {100 * skill.high:.0f}"
-    times = [_seconds(standing.fit_s), _seconds(standing.predict_s)]
-    return [own[0], interval, *own[1:], *times]
+    skill, r2 = standing.verdict.skill, standing.verdict.r2
+    cells = []
+    for header, cell in HEADERS.items():
+        cells.append(cell(standing.scores))
+        if header == "skill":
+            cells.append(f"{100 * skill.low:.0f} to {100 * skill.high:.0f}")
+        if header == "R²":
+            cells.append(f"{r2.low:.3f} to {r2.high:.3f}")
+    return [*cells, _seconds(standing.fit_s), _seconds(standing.predict_s)]
 
 
 def _seconds(elapsed_s: float) -> str:

@@ -24,6 +24,13 @@ MAX_SEED = 2**32 - 1  # of NumPy's generators
 TablePath = Annotated[
     Path, typer.Argument(help="A .csv, .tsv (also .gz) or .parquet file.")
 ]
+TablesPath = Annotated[
+    Path,
+    typer.Argument(
+        help="A .csv, .tsv (also .gz) or .parquet file; or a folder of .parquet files, "
+        "or a pattern such as 'data/*.parquet', for more rows than fit into memory."
+    ),
+]
 ModelPath = Annotated[Path, typer.Argument(help="A folder written by `fit`.")]
 Delimiter = Annotated[
     str | None,

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from histreg._checks import check_choice, check_fraction
+from histreg._checks import check_choice, check_count, check_fraction
 from histreg._names import INTERVALS
-from histreg.cli.errors import exit_on_user_error, requires_extra
+from histreg.cli.errors import (
+    INTERRUPTED,
+    exit_on_user_error,
+    exit_with,
+    requires_extra,
+)
 from histreg.cli.options import (
     DayFirst,
     DecimalMark,
@@ -18,12 +24,16 @@ from histreg.cli.options import (
     ModelPath,
     Overwrite,
     Quiet,
-    TablePath,
+    TablesPath,
     parse_numbers,
 )
 from histreg.cli.outputs import check_output, files_of_model
 from histreg.cli.spelling import Spelling
-from histreg.cli.table_formats import check_table_input, check_table_output
+from histreg.cli.table_formats import (
+    check_table_input,
+    check_table_output,
+    is_partitioned,
+)
 from histreg.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,10 +48,12 @@ EXAMPLE = (
 @exit_on_user_error
 def predict(
     model: ModelPath,
-    table: TablePath,
+    table: TablesPath,
     interval: Annotated[
-        float | None,
-        typer.Option(help="Add an interval with this coverage, such as 0.9."),
+        str | None,
+        typer.Option(
+            help="Add intervals with these coverages, such as 0.9, comma-separated."
+        ),
     ] = None,
     method: Annotated[
         str, typer.Option(help=f"Kind of interval: {' or '.join(INTERVALS)}.")
@@ -71,7 +83,25 @@ def predict(
     ] = False,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="File to write; standard output by default."),
+        typer.Option(
+            "--out",
+            "-o",
+            help="File to write, standard output by default; or for a folder or "
+            "pattern the folder to write to, where finished files are kept.",
+        ),
+    ] = None,
+    executor: Annotated[
+        str | None,
+        typer.Option(
+            help="For a folder or pattern: processes, in-process, dask, or "
+            "dask://host:port; in-process by default."
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            help="Number of processes of --executor; by default one per core."
+        ),
     ] = None,
     delimiter: Delimiter = None,
     decimal: DecimalMark = None,
@@ -80,8 +110,19 @@ def predict(
     quiet: Quiet = False,
 ) -> None:
     """Predict for every row of a table, and add the predictions as columns."""
-    check_table_input(table)
-    if out is not None:
+    is_many = is_partitioned(table)
+    if not is_many:
+        check_table_input(table)
+    if is_many:
+        if out is None:
+            raise InputError(f"--out must name a folder, since {table} is many files")
+        if adaptive:
+            raise InputError("--adaptive needs a table in one file, in order of time")
+    elif executor is not None or jobs is not None:
+        raise InputError(
+            f"--executor and --jobs need a folder or a pattern of files, got {table}"
+        )
+    elif out is not None:
         check_table_output(out)
         reads = [table, *files_of_model(model)]
         check_output("--out", out, overwrite=overwrite, reads=reads)
@@ -91,12 +132,26 @@ def predict(
     if not all(0 <= level <= 1 for level in levels):
         raise InputError(f"--quantiles must be levels from 0 to 1, got {quantiles}")
     thresholds = parse_numbers("--above", above)
-    if interval is not None:
-        check_fraction("--interval", interval)
+    coverages = parse_numbers("--interval", interval)
+    for coverage in coverages:
+        check_fraction("--interval", coverage)
     check_choice("--method", method, INTERVALS)
-    if adaptive and (interval is None or method != "central"):
-        raise InputError("--adaptive needs --interval, and the method central")
+    if adaptive and (len(coverages) != 1 or method != "central"):
+        raise InputError(
+            "--adaptive needs one coverage as --interval, and the method central"
+        )
     spelling = Spelling.from_options(delimiter, decimal, day_first)
+    if is_many:
+        assert out is not None
+        _predict_files(
+            *(model, table, out, executor, jobs),
+            [interval] if interval is not None else [],
+            *(method, levels, thresholds),
+            calibrated=calibrated,
+            overwrite=overwrite,
+            quiet=quiet,
+        )
+        return
 
     with requires_extra("cli"):
         import numpy as np
@@ -119,12 +174,10 @@ def predict(
         read.print_notes()
     ends: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
     if adaptive:
-        assert interval is not None
         y = numbers_in(X, name)
         X = X.drop(columns=name)
-        ends = AdaptiveInterval(regressor, interval).run(X, y)
+        ends = AdaptiveInterval(regressor, coverages[0]).run(X, y)
 
-    coverages = [] if interval is None else [interval]
     asked = Asked(coverages, method, levels, thresholds, calibrated)
     parts: list[dict[str, NDArray[np.float64]]] = []
     for part in regressor.predict_in_chunks(X):
@@ -146,3 +199,65 @@ def predict(
     tables.write(result, out, read.spelling)
     if not quiet:
         Console().print(f"{len(result):,} rows in [bold]{escape(str(out))}[/bold]")
+
+
+def _predict_files(
+    model: Path,
+    table: Path,
+    out: Path,
+    executor: str | None,
+    jobs: int | None,
+    coverages: list[float],
+    method: str,
+    levels: list[float],
+    thresholds: list[float],
+    *,
+    calibrated: bool,
+    overwrite: bool,
+    quiet: bool,
+) -> None:
+    """Predict for the files of a folder or a pattern, each into a file of its own."""
+    with requires_extra("cli"):
+        from rich.console import Console
+
+        from histreg.cli import prediction_files
+        from histreg.cli.predicted_columns import Asked
+        from histreg.cli.progress import step_progress
+        from histreg.executors import pool_of
+        from histreg.tabular.parquet_rows import ParquetFiles
+
+    in_process = executor in (None, "in-process")
+    n_jobs = (os.cpu_count() or 1) if jobs is None else jobs
+    check_count("--jobs", n_jobs, at_least=1)
+    files = ParquetFiles(table)
+    tasks = prediction_files.tasks_for(
+        model,
+        files,
+        out,
+        Asked(coverages, method, levels, thresholds, calibrated),
+        overwrite=overwrite,
+        n_threads=None if in_process else 1,
+    )
+    n_files = len(files.paths)
+    n_before = n_files - len(tasks)
+    n_finished, is_stopped = 0, False
+    if tasks:
+        with (
+            pool_of(executor or "in-process", n_jobs) as pool,
+            step_progress(len(tasks), quiet=quiet) as show,
+        ):
+            n_finished, is_stopped = prediction_files.compute(tasks, pool, show)
+    if is_stopped:
+        exit_with(
+            f"stopped; {n_before + n_finished:,} of {n_files:,} files are finished: "
+            "run the same command again to go on",
+            INTERRUPTED,
+        )
+    if not quiet:
+        before = f", {n_before:,} of which were there already" if n_before else ""
+        Console().print(
+            f"{files.n_rows:,} rows in {n_files:,} files in {out}{before}",
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
+        )

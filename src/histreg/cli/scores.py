@@ -12,18 +12,22 @@ from rich.markup import escape
 
 from histreg.cli.terminal import print_table
 from histreg.report.printed_table import shown_number
-from histreg.tabular.scores import CensoredScores, Scores, is_off
+from histreg.tabular.scores import CensoredScores, IntervalScores, Scores, is_off
 from histreg.tabular.verdict import Estimate, Verdict
 
-AnyScores = Scores | CensoredScores
+AnyScores = Scores | CensoredScores | IntervalScores
 ABOUT_SCORES = (
     "skill: how much lower the CRPS is than that of a constant, the training targets. "
     "CRPS: the error of the whole distribution; of a number alone, its MAE. "
-    "covers, width: of 90 % intervals."
+    "MAE, RMSE, R²: of the mean. covers, width: of 90 % intervals."
 )
 ABOUT_CENSORED_SCORES = (
     "Concordance: how often two rows are predicted in the right order, 0.5 by chance. "
     "CRPS: the error of the whole distribution, adjusted for censored rows."
+)
+ABOUT_INTERVAL_SCORES = (
+    "log score: minus the log probability of the interval in which each target lies, "
+    "in nats. gain: how much lower it is than with the average prediction for all rows."
 )
 
 
@@ -40,7 +44,9 @@ def scores_to_notes(scores: Mapping[str, AnyScores]) -> dict[str, Any]:
 
 def scores_from_notes(notes: dict[str, Any]) -> dict[str, AnyScores]:
     """Return the scores that `fit` noted, none if the notes are not from `fit`."""
-    kind = CensoredScores if notes.get("censored") else Scores
+    kind: type[AnyScores] = CensoredScores if notes.get("censored") else Scores
+    if notes.get("upper"):
+        kind = IntervalScores
     names = {field.name for field in fields(kind)}
     needed = {field.name for field in fields(kind) if field.default is MISSING}
     noted = notes.get("scores")
@@ -67,8 +73,8 @@ def scores_as_json(
 
 
 def _noted_null(name: str) -> float:
-    """Return what null stands for: an infinite width, or a score that is not known."""
-    return math.inf if name == "width" else math.nan
+    """Return what null stands for: an infinite score, or one that is not known."""
+    return math.inf if name in ("width", "log_score") else math.nan
 
 
 def verdict_from_notes(notes: dict[str, Any]) -> Verdict | None:
@@ -76,16 +82,19 @@ def verdict_from_notes(notes: dict[str, Any]) -> Verdict | None:
     noted = notes.get("verdict")
     if not isinstance(noted, dict):
         return None
-    estimates = [noted.get(name) for name in ("skill", "r2", "gain")]
+    names = ("skill", "r2", "gain", "calibration")
+    estimates = [noted.get(name) for name in names]
     best = noted.get("best")
     if not all(
         _is_estimate(estimate) for estimate in estimates if estimate is not None
     ):
         return None
-    skill, r2, gain = (None if e is None else Estimate(**e) for e in estimates)
+    skill, r2, gain, calibration = (
+        None if e is None else Estimate(**e) for e in estimates
+    )
     if skill is None or r2 is None or not isinstance(best, str | None):
         return None
-    return Verdict(skill, r2, best, gain)
+    return Verdict(skill, r2, best, gain, calibration)
 
 
 def _is_estimate(noted: Any) -> bool:
@@ -123,11 +132,20 @@ def print_scores(
     if horizons:
         headers = ["concordance", f"CRPS up to {shown_number(horizons[0])}"]
         about = ABOUT_CENSORED_SCORES
+    elif all(isinstance(row, IntervalScores) for row in scores.values()):
+        headers, about = ["log score", "gain"], ABOUT_INTERVAL_SCORES
     else:
         headers, about = list(HEADERS), ABOUT_SCORES
     cells = [(name, _cells(row)) for name, row in scores.items()]
     print_table(title, headers, cells, LEAST_NEEDED, console)
     console.print(about, style="dim", highlight=False)
+    if verdict is not None:
+        r2 = verdict.r2
+        console.print(
+            f"R² of {escape(next(iter(scores)))}: {r2.value:.3f}, 95 % interval "
+            f"{r2.low:.3f} to {r2.high:.3f}.",
+            highlight=False,
+        )
     own = next(iter(scores.values()))
     if isinstance(own, Scores) and is_off(own.coverage, n_rows):
         console.print(
@@ -143,6 +161,8 @@ def print_scores(
 def _cells(scores: AnyScores) -> list[str]:
     if isinstance(scores, CensoredScores):
         return [f"{scores.concordance:.3f}", shown_number(scores.crps)]
+    if isinstance(scores, IntervalScores):
+        return [f"{scores.log_score:.3f}", f"{scores.gain:+.3f}"]
     return [cell(scores) for cell in HEADERS.values()]
 
 

@@ -52,5 +52,7 @@ def serve(
     server = uvicorn.Server(config)
     try:
         server.run()
+    except KeyboardInterrupt:  # Ctrl-C is how a service ends
+        return
     except SystemExit as error:  # uvicorn's way to say that the address is taken
         raise InputError(f"the service could not listen on {host}:{port}") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from pathlib import Path
 
 from histreg.errors import InputError
@@ -29,6 +30,11 @@ def check_table_input(path: Path) -> None:
         raise InputError(f"{path} must be a file, got a folder")
     if not path.is_file():
         raise InputError(f"there is no file {path}")
+
+
+def is_partitioned(path: Path) -> bool:
+    """Return whether a path is a folder, or a pattern of names and not a file."""
+    return path.is_dir() or (not path.exists() and glob.has_magic(str(path)))
 
 
 def check_table_output(path: Path) -> None:

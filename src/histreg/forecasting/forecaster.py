@@ -97,8 +97,8 @@ class HistogramForecaster(BaseEstimator):
     them. Results then have a last dimension of series.
 
     Intervals are conformal if windows to come are exchangeable with those of training,
-    which series that drift are not: check the coverage by `backtest`, and `calibrate`
-    with recent values.
+    which series that drift are not: check the coverage by `backtest`, also with
+    ``recent=...``, and `calibrate` with recent values.
 
     Examples
     --------
@@ -303,6 +303,7 @@ class HistogramForecaster(BaseEstimator):
         step: int | None = None,
         refit: bool = False,
         coverage: float = 0.9,
+        recent: int | None = None,
     ) -> Backtest:
         """Return forecasts from successive origins beside the values that came.
 
@@ -321,9 +322,18 @@ class HistogramForecaster(BaseEstimator):
             makes all forecasts, from later windows.
         coverage : float in (0, 1)
             Of the calibrated intervals.
+        recent : int, optional
+            Calibrate the intervals of each origin by the forecasts of the latest
+            windows, as many as this, whose values had all come by then; by default by
+            all windows held out in training. For series whose errors grow or shrink
+            over time. A few hundred are a good start: the fewer, the faster intervals
+            follow, and the more their widths vary. Infinite if they are too few for
+            the coverage.
         """
         self._check_options()
         check_fraction("coverage", coverage)
+        if recent is not None:
+            check_count("recent", recent, at_least=1)
         step = int(self.horizon) if step is None else step
         check_count("step", step, at_least=1)
         check_count("start", start, at_least=1)
@@ -343,7 +353,14 @@ class HistogramForecaster(BaseEstimator):
             series, columns = model._checked(y, X, n_ahead=0)
             shape = model.model_.shape
             forecast = model.model_.forecast(shape.inputs(series, columns, group))
-            ends.append(model.model_.interval(forecast, coverage))
+            if recent is None:
+                ends.append(model.model_.interval(forecast, coverage))
+            else:
+                ends.append(
+                    model.model_.recent_interval(
+                        forecast, group, series, columns, coverage, int(recent)
+                    )
+                )
             forecasts += list(model._flat(forecast))
         targets = shape.targets(series, origins).mT  # (o, h, s)
         arrays = [

@@ -130,6 +130,15 @@ class Calibration:
         """Return those of histograms of batch shape (n, h) and their values."""
         return cls(standard.cdf(z), standard.prob(z, torch.inf))
 
+    def followed_by(self, later: Calibration) -> Calibration:
+        """Return these rows and later ones."""
+        pairs = ((self.below, later.below), (self.above, later.above))
+        return Calibration(*map(torch.cat, pairs))
+
+    def rows(self, first: int, stop: int) -> Calibration:
+        """Return some of the rows."""
+        return Calibration(self.below[first:stop], self.above[first:stop])
+
     def growths(self, coverage: float) -> Tensor:  # (h,)
         """Return by how much intervals of each step grow, see `conformal`."""
         kept = torch.minimum(self.below, self.above) / ((1 - coverage) / 2)
@@ -183,19 +192,39 @@ class ForecastModel:
 
     def interval(self, forecast: Forecast, coverage: float) -> tuple[Tensor, Tensor]:
         """Return the calibrated ends for forecasts (..., h, s), each (..., h, s)."""
-        growths = self.calibration.growths(coverage).unsqueeze(-1)  # (h, 1)
-        lower, upper = conformal.interval(
-            forecast.standard, coverage, "central", growths
-        )
-        return forecast.of_y(lower), forecast.of_y(upper)
+        return _grown(forecast, coverage, self.calibration.growths(coverage))
+
+    def recent_interval(
+        self,
+        forecast: Forecast,
+        origins: Tensor,
+        y: Tensor,
+        X: Tensor,
+        coverage: float,
+        n_recent: int,
+    ) -> tuple[Tensor, Tensor]:
+        """Return ends (o, h, s), calibrated by the latest windows known at each origin.
+
+        Windows of the training count by what the network that held them out predicted,
+        so that the model must not have been calibrated by others.
+        """
+        s, h, w = len(self.series_scale), self.shape.horizon, self.shape.window
+        seen = self.calibration  # of the windows from origin w on, s rows each
+        later = torch.arange(w + len(seen.below) // s, int(origins[-1]) - h + 1)
+        if len(later):
+            own = self.forecast(self.shape.inputs(y, X, later))
+            came = self.shape.targets(y, later).mT
+            seen = seen.followed_by(_judged(own, came))
+        growths = []
+        for origin in origins.tolist():
+            stop = (origin - h + 1 - w) * s  # the last whose h values had come
+            latest = seen.rows(max(0, stop - n_recent * s), stop)
+            growths.append(latest.growths(coverage))
+        return _grown(forecast, coverage, torch.stack(growths))
 
     def calibrate(self, forecast: Forecast, y: Tensor) -> None:
         """Calibrate by forecasts (o, h, s) and the values that came, of this shape."""
-        z = (y - forecast.location) / forecast.scale
-        by_step = Calibration.of(forecast.standard, z)
-        self.calibration = Calibration(
-            by_step.below.mT.flatten(0, 1), by_step.above.mT.flatten(0, 1)
-        )
+        self.calibration = _judged(forecast, y)
 
     def state(self) -> dict[str, Tensor]:
         """Return the tensors of the model, for a file."""
@@ -315,6 +344,23 @@ def model_of_state(
         network.eval(),
         Calibration(tensors["calibration.below"], tensors["calibration.above"]),
     )
+
+
+def _grown(
+    forecast: Forecast, coverage: float, growths: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Return the ends for forecasts (..., h, s), whose steps grow by (..., h)."""
+    lower, upper = conformal.interval(
+        forecast.standard, coverage, "central", growths.unsqueeze(-1)
+    )
+    return forecast.of_y(lower), forecast.of_y(upper)
+
+
+def _judged(forecast: Forecast, y: Tensor) -> Calibration:
+    """Return the calibration of forecasts (o, h, s), a row per origin and series."""
+    z = (y - forecast.location) / forecast.scale
+    by_step = Calibration.of(forecast.standard, z)
+    return Calibration(by_step.below.mT.flatten(0, 1), by_step.above.mT.flatten(0, 1))
 
 
 @torch.no_grad()

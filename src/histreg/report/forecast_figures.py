@@ -18,7 +18,7 @@ from histreg.study.analysis.paper import published_forecast
 from histreg.study.analysis.statistics import Setting, settings_over_seeds
 from histreg.study.engine.runs import Record
 from histreg.study.methods import L2
-from histreg.study.series.runs import FIRST_WEIGHTS, HEADS, READING, ForecastRun
+from histreg.study.series.runs import FIRST_WEIGHTS, LINEAR_HEADS, READING, ForecastRun
 
 FANS = (
     ("0.05", "0.95", "#d1e3ef"),
@@ -29,7 +29,7 @@ FANS = (
 MOST_ROWS = 4
 """Of drawings; where there are more models than that, each has one drawing."""
 METRIC = "test MSE"
-READINGS = tuple(product(HEADS, FIRST_WEIGHTS))
+READINGS = tuple(product(LINEAR_HEADS, FIRST_WEIGHTS))
 """Heads with their first weights, in the order they are drawn."""
 TITLE_WIDTH = 45
 """Number of letters that fit above a drawing."""

@@ -195,6 +195,17 @@ class _Readings:
         )
 
 
+def nearest_reading(results: Results, metric: str) -> tuple[str, float] | None:
+    """Return the reading nearest to the paper and its distance; None without any.
+
+    The distance is the mean of abs(log(ours / the paper's)) over series and losses.
+    """
+    settings = settings_over_seeds(results.records, ForecastRun)
+    by_reading = _Readings.of(settings, metric)
+    complete = [w for w in by_reading.nearest_first if by_reading.is_complete(w)]
+    return (complete[0], by_reading.distance(complete[0])) if complete else None
+
+
 def readings(results: Results) -> list[PrintedTable]:
     """Return the errors of each reading below the paper's, the nearest first."""
     settings = settings_over_seeds(results.records, ForecastRun)

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from numpy.typing import NDArray
 
-from histreg._axes import short_label
+from histreg._axes import draw_histogram, short_label
 from histreg.distribution import Histogram
 from histreg.report.colours import BLACK, BLUE, GREY, ORANGE
 from histreg.tabular.dependence import Dependence
@@ -106,9 +106,9 @@ def draw_distribution(ax: Axes, one: Histogram, y: float, *, target: str) -> Non
     # Only the bins that are shown: there may be hundreds more.
     first, last = np.searchsorted(borders, [start, end])
     shown = slice(max(first - 1, 0), max(last, 1))
-    density = (one.probs.numpy() / np.diff(borders))[shown]
-    edges = borders[shown.start : shown.start + len(density) + 1]
-    ax.stairs(density, edges, fill=True, color=BLUE, alpha=0.45)
+    probs = one.probs.numpy()[shown]
+    edges = borders[shown.start : shown.start + len(probs) + 1]
+    draw_histogram(ax, probs, edges, color=BLUE)
     lower, upper = (end.item() for end in one.interval(0.9))
     ax.axvspan(lower, upper, color=GREY, alpha=0.15, lw=0)
     ax.axvline(one.mean.item(), color=BLUE, lw=1.2, ls="--")

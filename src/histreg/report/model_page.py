@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -428,8 +429,9 @@ def _worst_rows(
 def _cell(value: Any) -> str:
     if value is None or value != value:
         return ""
-    # A year or an id has no thousands.
-    return f"{value:.10g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:.10g}"  # a year or an id has no thousands
+    return str(value).removesuffix(" 00:00:00")  # a day
 
 
 class Column(NamedTuple):
@@ -508,10 +510,16 @@ def _facts(model: Any) -> dict[str, str]:
         "Columns": described_kinds(fitted.kinds),
         "Bins": str(model.bins_),
         "Epochs": str(model.n_iter_),
-        "Calibrated": "no"
-        if fitted.calibration is None
-        else f"on {len(fitted.calibration.y):,} rows",
+        "Calibrated": _calibration(fitted),
     }
+
+
+def _calibration(model: Any) -> str:
+    if model.calibration is None:
+        return "no"
+    groups = model.calibration.groups
+    by = "" if groups is None else f", by {groups.column or 'groups'}"
+    return f"on {len(model.calibration.y):,} rows{by}"
 
 
 def _next_steps(page: ModelPage) -> Iterator[str]:
@@ -543,6 +551,11 @@ def _next_steps(page: ModelPage) -> Iterator[str]:
                 f"If you need no distribution, use {noted.best}: it was as good"
                 f"{is_quicker}."
             )
+    if noted is not None and noted.calibration is not None:
+        yield (
+            "Ask for calibrated quantiles and probabilities, which were better: "
+            "`histreg predict --calibrated`."
+        )
     covered = page.scores.coverage
     if "calibrated" not in page.coverage:
         yield "Calibrate the intervals: `histreg fit --calibration 0.1`."
@@ -551,6 +564,12 @@ def _next_steps(page: ModelPage) -> Iterator[str]:
             f"The calibrated 90 % intervals cover {100 * covered:.1f} % of these rows: "
             "they differ from the calibration rows. Calibrate on newer rows, or "
             "let the intervals of a series adapt: `histreg predict --adaptive`."
+        )
+    if math.isinf(page.scores.width):
+        yield (
+            "Some 90 % intervals are infinite, because there are too few calibration "
+            "rows for them: 9 are needed, in each group if there are groups. Use a "
+            "larger `histreg fit --calibration`, or coarser groups."
         )
     if not is_off(covered, len(page.y)):
         yield from _steps_for_groups(page)

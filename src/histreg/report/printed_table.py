@@ -1,7 +1,8 @@
-"""Printed table: rows of text, as plain text, Markdown or LaTeX."""
+"""Printed table: rows of text, as plain text, Markdown, LaTeX or JSON."""
 
 from __future__ import annotations
 
+import json
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-FORMATS = ("text", "markdown", "latex")
+FORMATS = ("text", "markdown", "latex", "json")
 MAX_WIDTH = 64  # letters of a column of words on a terminal
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -147,12 +148,23 @@ class PrintedTable:
             ]
         )
 
+    def json(self) -> str:
+        """Return the table for a script: an object with the cells as they are shown."""
+        document = {
+            "title": self.title,
+            "header": self.header,
+            "rows": list(self.rows),
+            "notes": list(self.notes),
+        }
+        return json.dumps(document, ensure_ascii=False, indent=2)
+
     def shown(self, form: str) -> str:
         """Return the table in one of `FORMATS`."""
         forms: dict[str, Callable[[], str]] = {
             "text": self.text,
             "markdown": self.markdown,
             "latex": self.latex,
+            "json": self.json,
         }
         return forms[form]()
 

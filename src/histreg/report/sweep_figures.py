@@ -66,7 +66,7 @@ def _figure(
         Of seed 0, drawn with rings.
     """
     settings = [setting for setting in settings if setting.estimates]
-    names = datasets_of(settings)
+    names = _swept(settings, sweeps)
     lines = [name for sweep in sweeps for name in _lines(sweep, settings)]
     looks = looks_of([*lines, *(m.name for sweep in sweeps for m in sweep.levels)])
     wanted = [(n, sweep, m) for n in names for sweep in sweeps for m in metrics]
@@ -78,6 +78,26 @@ def _figure(
         ax.set(title=dataset(name).title, xlabel=sweep.label, ylabel=metric)
     add_legend(figure)
     return figure
+
+
+def _swept(settings: Sequence[TableSetting], sweeps: Sequence[Sweep]) -> list[str]:
+    """Return the data sets on which a sweep has begun, or all if there is none.
+
+    Runs that belong to other experiments too, such as l2, do not make a sweep.
+    """
+    names = datasets_of(settings)
+    begun = [
+        name
+        for name in names
+        if any(
+            len(line) > 1
+            for sweep in sweeps
+            for line in _lines(
+                sweep, [each for each in settings if each.dataset == name]
+            ).values()
+        )
+    ]
+    return begun or names
 
 
 def _lines(sweep: Sweep, settings: Sequence[TableSetting]) -> dict[str, Line]:

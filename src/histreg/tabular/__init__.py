@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from histreg.tabular.comparison import compare
     from histreg.tabular.dependence import Dependence, partial_dependence
     from histreg.tabular.importance import Importance, column_importance
+    from histreg.tabular.parquet_rows import ParquetRows
     from histreg.tabular.predictions import Predictions
     from histreg.tabular.regressor import HistogramRegressor
     from histreg.tabular.shapley import RowExplanation, explain_rows
@@ -26,6 +27,7 @@ __all__ = [
     "Epoch",
     "HistogramRegressor",
     "Importance",
+    "ParquetRows",
     "Predictions",
     "RowExplanation",
     "check_table",
@@ -42,6 +44,7 @@ _MODULES = {
     "Epoch": "training",
     "HistogramRegressor": "regressor",
     "Importance": "importance",
+    "ParquetRows": "parquet_rows",
     "Predictions": "predictions",
     "RowExplanation": "shapley",
     "check_table": "table_check",

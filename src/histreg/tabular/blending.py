@@ -4,8 +4,10 @@ The predicted distribution of a target is a weighted mean of several: that of th
 networks, and for each simple model its prediction plus the residuals of held-out rows,
 wider where the networks predict more spread: residuals are divided, and multiplied, by
 a power 0, 1/2 or 1 of that spread. The mean of the networks, with its residuals, is one
-more part, because it can be more precise than a bin is wide. Where residuals are narrow
-the bins are divided, so that the distribution can be narrower than a bin. The weights
+more part, because it can be more precise than a bin is wide. A forest is a part without
+residuals: the values of its trees are the distribution. Where residuals are narrow
+the bins are divided, so that the distribution can be narrower than a bin; where targets
+take few values, the mass around each of them goes to it (`Atoms`). The weights
 are those with the lowest CRPS on held-out rows (stacking of predictive distributions,
 Yao et al. 2018). A mean of distributions is wider than its parts (Ranjan and Gneiting
 2010), so the log odds of its cdf are multiplied by a sharpness a, chosen by the same
@@ -17,7 +19,7 @@ rows:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -25,7 +27,9 @@ from torch import Tensor, nn
 from histreg.bins import Bins
 from histreg.distribution import Histogram
 from histreg.errors import InputError
+from histreg.tabular.atoms import Atoms
 from histreg.tabular.border_scores import BorderScore
+from histreg.tabular.forest_model import ForestModel
 from histreg.tabular.linear_model import LinearModel
 from histreg.tabular.simple_models import Fitted, SimpleInputs, SimpleModel, n_below
 from histreg.tabular.tree_model import TreeModel
@@ -156,6 +160,24 @@ class Part(nn.Module):
         self.power: Tensor  # ()
         self.register_buffer("power", torch.tensor(power, dtype=torch.float64))
 
+    def described(self) -> dict[str, Any]:
+        """Return the kind of its model and its sizes, as JSON values."""
+        return {
+            "kind": KINDS[type(self.model)],
+            "n_points": len(self.residuals.points),
+            **(self.model.described() if self.model else {}),
+        }
+
+    def check(self) -> None:
+        """Raise unless residuals and power hold values that make sense."""
+        points = self.residuals.points
+        if not (points.isfinite().all() and (points.diff() >= 0).all()):
+            raise InputError("the residuals of a blend must be finite and rising")
+        if not 0 <= self.power <= 1:
+            raise InputError("the powers of a blend must lie between 0 and 1")
+        if self.model is not None:
+            self.model.check()
+
     def probs(
         self,
         predicted: Tensor,
@@ -170,7 +192,13 @@ class Part(nn.Module):
 
     @classmethod
     def fitted(
-        cls, fitted: Fitted, spread: Tensor, y: Tensor, weight: Tensor, bins: Bins
+        cls,
+        fitted: Fitted,
+        spread: Tensor,
+        y: Tensor,
+        weight: Tensor,
+        bins: Bins,
+        score: BorderScore,
     ) -> Part:
         """Return the part with the power of the lowest score.
 
@@ -183,8 +211,10 @@ class Part(nn.Module):
         y, weight : Tensors of shape (n,)
         bins : Bins
             In the units of y.
+        score : BorderScore
+            On these bins.
         """
-        score, parts, values = BorderScore(bins), [], []
+        parts, values = [], []
         for power in POWERS:
             residuals = (y - fitted.held_out) / spread**power
             part = cls(fitted.model, Residuals.of(residuals, weight), power)
@@ -194,29 +224,83 @@ class Part(nn.Module):
         return parts[int(torch.stack(values).argmin())]
 
 
+class Votes(nn.Module):
+    """A part of a mixture in which each tree of a forest has the same mass.
+
+    Parameters
+    ----------
+    model : ForestModel
+    """
+
+    def __init__(self, model: ForestModel) -> None:
+        super().__init__()
+        self.model = model
+
+    def described(self) -> dict[str, Any]:
+        """Return the sizes of the forest, as JSON values."""
+        return {"kind": "forest", **self.model.described()}
+
+    def check(self) -> None:
+        """Raise unless the forest makes sense."""
+        self.model.check()
+
+    def probs(
+        self,
+        predicted: Tensor,
+        spread: Tensor,  # noqa: ARG002
+        borders: Tensor,
+        *,
+        by_search: bool = True,
+    ) -> Tensor:
+        """Return the mass in each bin: the values of T trees (n, T) -> (n, k).
+
+        Values that are NaN do not count. Without any, all bins have the same mass.
+        """
+        place = n_below(borders[1:-1], predicted, by_search=by_search)  # (n, T)
+        counts = (~predicted.isnan()).to(torch.float64)  # (n, T)
+        n_bins = borders.shape[0] - 1
+        mass = counts.new_zeros(counts.shape[0], n_bins).scatter_add(1, place, counts)
+        total = counts.sum(dim=1, keepdim=True)
+        share = torch.where(total > 0, mass / total.clamp(min=1), 1 / n_bins)
+        return (1 - SPREAD_MASS) * share + SPREAD_MASS / n_bins
+
+
+class Geometry(NamedTuple):
+    """Where the mass of a mixture lies, in standard units."""
+
+    borders: Tensor  # (k r + 1,), of the networks' divided bins
+    cells: Tensor  # (c + 1,), of the mixture: the same, or around m atoms
+    shares: Tensor | None = None  # (k, m), of each bin in each cell of the atoms
+
+
 class Blend(nn.Module):
     """The mixture of networks and simple models for one target.
 
     Parameters
     ----------
-    parts : sequence of J Parts
+    parts : sequence of J Parts or Votes
         Of y in standard units: minus ``center``, over ``scale``.
     center, scale : float
     n_divided : int
         r, the number of equal bins that each bin of the networks becomes.
+    atoms : Atoms, optional
+        The values of the target, in the units of y. The mixture is then on their
+        cells, with r of 1, and the distribution on the bins around them.
     """
 
     def __init__(
         self,
-        parts: Sequence[Part],
+        parts: Sequence[Part | Votes],
         *,
         center: float = 0.0,
         scale: float = 1.0,
         n_divided: int = 1,
+        atoms: Atoms | None = None,
     ) -> None:
         super().__init__()
         self.parts = nn.ModuleList(parts)
         self.n_divided = n_divided
+        self.atoms = atoms
         self.center: Tensor  # ()
         self.scale: Tensor  # ()
         self.typical_spread: Tensor  # (), of the networks, in standard units
@@ -232,10 +316,34 @@ class Blend(nn.Module):
 
     def distribution(self, networks: Histogram, inputs: SimpleInputs) -> Histogram:
         """Return the mixture for n rows, given that of the networks."""
-        bins = networks.bins.divided(self.n_divided)
-        divided = self.divided(networks.probs)
-        predicted = self.predicted(inputs, divided, bins.borders)
-        return Histogram(bins, probs=self.mixed(divided, predicted, bins.borders))
+        divided, geometry = self.divided(networks.probs), self.geometry(networks.bins)
+        predicted = self.predicted(inputs, divided, geometry)
+        mixed = self.mixed(divided, predicted, geometry)
+        return Histogram(self.bins(networks.bins), probs=self.placed(mixed))
+
+    def bins(self, networks: Bins) -> Bins:
+        """Return the bins of the distribution, given those of the networks."""
+        if self.atoms is not None:
+            return self.atoms.bins(networks)
+        return networks.divided(self.n_divided)
+
+    def mixing_bins(self, networks: Bins) -> Bins:
+        """Return the bins of the mixture: as `bins`, or the cells of atoms."""
+        if self.atoms is not None:
+            return Bins(self.atoms.cells(networks))
+        return networks.divided(self.n_divided)
+
+    def geometry(self, networks: Bins) -> Geometry:
+        """Return where masses lie, given the bins of the networks."""
+        borders = self._standard(networks.divided(self.n_divided).borders)
+        if self.atoms is None:
+            return Geometry(borders, borders)
+        cells = self._standard(self.atoms.cells(networks))
+        return Geometry(borders, cells, self.atoms.shares(networks))
+
+    def placed(self, mixed: Tensor) -> Tensor:
+        """Return what `mixed` returned in the bins of `bins`."""
+        return mixed if self.atoms is None else self.atoms.in_bins(mixed)
 
     def divided(self, networks: Tensor) -> Tensor:
         """Return probabilities in the divided bins: (n, k) -> (n, k r)."""
@@ -247,7 +355,7 @@ class Blend(nn.Module):
         self,
         networks: Tensor,
         predicted: Sequence[Tensor],
-        borders: Tensor,
+        geometry: Geometry,
         *,
         by_search: bool = True,
     ) -> Tensor:
@@ -257,18 +365,17 @@ class Blend(nn.Module):
         ----------
         networks : Tensor of shape (n, k r), float64
             Their probabilities in the divided bins.
-        predicted : sequence of J Tensors of shape (n,)
+        predicted : sequence of J Tensors of shape (n,), or (n, T) of a forest
             See `predicted`.
-        borders : Tensor of shape (k r + 1,)
-            Of the divided bins, in units of y.
+        geometry : Geometry
         by_search : bool
             See `n_below`.
 
         Returns
         -------
-        Tensor of shape (n, k r)
+        Tensor of shape (n, k r), or (n, m) of m atoms
         """
-        parts = self._probs(networks, predicted, borders, by_search=by_search)
+        parts = self._probs(networks, predicted, geometry, by_search=by_search)
         mixture = (self.weights[:, None, None] * parts).sum(dim=0)
         return sharpened(mixture, self.sharpness)
 
@@ -280,29 +387,45 @@ class Blend(nn.Module):
         weight: Tensor,
         *,
         gain: float = 1.0,
-    ) -> None:
+    ) -> float:
         """Choose weights and sharpness by held-out rows.
 
         Parameters
         ----------
         networks : Histogram of batch shape (n,)
             Predicted by networks that have not seen the rows.
-        predicted : sequence of J Tensors of shape (n,)
+        predicted : sequence of J Tensors of shape (n,), or (n, T) of a forest
             By models that have not seen them, in standard units.
         y, weight : Tensors of shape (n,)
             In units of y.
         gain : float
             By which the sharpness is multiplied, see `averaging_gain`.
+
+        Returns
+        -------
+        float
+            The mean score of these rows, in standard units.
         """
-        divided = networks.bins.divided(self.n_divided)
-        bins = divided.standardised(self.center.item(), self.scale.item())
-        score, y = BorderScore(bins), (y - self.center) / self.scale
+        score = self.score(networks.bins)
+        y = (y - self.center) / self.scale
         weight = weight.to(torch.float64) / weight.sum()
-        probs = self._probs(self.divided(networks.probs), predicted, divided.borders)
+        geometry = self.geometry(networks.bins)
+        probs = self._probs(self.divided(networks.probs), predicted, geometry)
         self.weights.copy_(best_weights(probs, y, weight, score))
         mixture = (self.weights[:, None, None] * probs).sum(dim=0)
-        scores = [weight @ score(sharpened(mixture, a), y) for a in SHARPNESSES]
-        self.sharpness.copy_(SHARPNESSES[torch.stack(scores).argmin()] * gain)
+        scores = torch.stack(
+            [weight @ score(sharpened(mixture, a), y) for a in SHARPNESSES]
+        )
+        self.sharpness.copy_(SHARPNESSES[scores.argmin()] * gain)
+        return scores.min().item()
+
+    def score(self, networks: Bins) -> BorderScore:
+        """Return the score of mixtures, of y in standard units."""
+        bins = self.mixing_bins(networks)
+        bins = bins.standardised(self.center.item(), self.scale.item())
+        if self.atoms is None:
+            return BorderScore(bins)
+        return BorderScore(bins, (self.atoms.values - self.center) / self.scale)
 
     def without_unused(self) -> Blend:
         """Return the same mixture without the simple models of weight 0."""
@@ -312,6 +435,7 @@ class Blend(nn.Module):
             center=self.center.item(),
             scale=self.scale.item(),
             n_divided=self.n_divided,
+            atoms=self.atoms,
         )
         kept.typical_spread.copy_(self.typical_spread)
         is_used[0] = True
@@ -323,17 +447,23 @@ class Blend(nn.Module):
         self,
         inputs: SimpleInputs,
         networks: Tensor,
-        borders: Tensor,
+        geometry: Geometry,
         *,
         by_search: bool = True,
     ) -> list[Tensor]:
-        """Return the predictions (n,) of each part, in standard units.
+        """Return the predictions of each part, (n,) or (n, T), in standard units.
 
-        Parameters are those of `mixed`.
+        Parameters
+        ----------
+        inputs : SimpleInputs of n rows
+        networks : Tensor of shape (n, k r), float64
+            Their probabilities in the divided bins.
+        geometry : Geometry
+        by_search : bool
+            See `n_below`.
         """
-        borders = (borders - self.center) / self.scale
         return [
-            mean_of(networks, borders)
+            mean_of(networks, geometry.borders)
             if part.model is None
             else part.model(inputs, by_search=by_search)
             for part in self._parts()
@@ -343,27 +473,23 @@ class Blend(nn.Module):
         self,
         networks: Tensor,
         predicted: Sequence[Tensor],
-        borders: Tensor,
+        geometry: Geometry,
         *,
         by_search: bool = True,
-    ) -> Tensor:  # (1 + J, n, k r)
-        borders = (borders - self.center) / self.scale
+    ) -> Tensor:  # (1 + J, n, k r), or (1 + J, n, m) of m atoms
+        borders, cells, shares = geometry
         spread = relative_spread(networks, borders, self.typical_spread)
-        probs = [networks]
+        probs = [networks if shares is None else networks @ shares]
         for part, own in zip(self._parts(), predicted, strict=True):
-            probs.append(part.probs(own, spread, borders, by_search=by_search))
+            probs.append(part.probs(own, spread, cells, by_search=by_search))
         return torch.stack(probs)
+
+    def _standard(self, borders: Tensor) -> Tensor:
+        return (borders - self.center) / self.scale
 
     def described(self) -> list[dict[str, Any]]:
         """Return the kinds and sizes of the parts, as JSON values."""
-        return [
-            {
-                "kind": KINDS[type(part.model)],
-                "n_points": len(part.residuals.points),
-                **(part.model.described() if part.model else {}),
-            }
-            for part in self._parts()
-        ]
+        return [part.described() for part in self._parts()]
 
     @classmethod
     def of_description(
@@ -373,6 +499,7 @@ class Blend(nn.Module):
         n_scaled: int,
         n_codes: Sequence[int],
         n_divided: int,
+        n_atoms: int = 0,
     ) -> Blend:
         """Return a mixture of these parts, to load what they learnt into.
 
@@ -386,9 +513,15 @@ class Blend(nn.Module):
             Codes of each column of labels.
         n_divided : int
             r, into which bins are divided.
+        n_atoms : int
+            m, 0 without atoms.
         """
-        parts = []
+        parts: list[Part | Votes] = []
         for one in described:
+            if one["kind"] == "forest":
+                sizes = (one["n_trees"], one["n_nodes"], one["depth"])
+                parts.append(Votes(ForestModel(n_numbers, n_codes, *sizes)))
+                continue
             model: SimpleModel | None = None
             if one["kind"] == "linear":
                 model = LinearModel(n_numbers, n_scaled, n_codes)
@@ -396,7 +529,8 @@ class Blend(nn.Module):
                 sizes = (one["n_folds"], one["n_trees"], one["depth"])
                 model = TreeModel(n_numbers, n_codes, *sizes)
             parts.append(Part(model, Residuals(one["n_points"])))
-        return cls(parts, n_divided=n_divided)
+        atoms = Atoms(n_atoms) if n_atoms else None
+        return cls(parts, n_divided=n_divided, atoms=atoms)
 
     def check(self) -> None:
         """Raise unless weights, sharpness and parts hold values that make sense."""
@@ -414,17 +548,11 @@ class Blend(nn.Module):
                 "the sharpness of a blend must be positive, got "
                 f"{self.sharpness.item()}"
             )
-        for part in self._parts():
-            points = part.residuals.points
-            if not (points.isfinite().all() and (points.diff() >= 0).all()):
-                raise InputError("the residuals of a blend must be finite and rising")
-            if not 0 <= part.power <= 1:
-                raise InputError("the powers of a blend must lie between 0 and 1")
-            if part.model is not None:
-                part.model.check()
+        for part in (*self._parts(), *([self.atoms] if self.atoms else [])):
+            part.check()
 
-    def _parts(self) -> list[Part]:
-        return [part for part in self.parts if isinstance(part, Part)]
+    def _parts(self) -> list[Part | Votes]:
+        return [part for part in self.parts if isinstance(part, Part | Votes)]
 
 
 def spread_of(probs: Tensor, borders: Tensor) -> Tensor:

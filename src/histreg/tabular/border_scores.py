@@ -16,13 +16,18 @@ class BorderScore:
     Parameters
     ----------
     bins : Bins
+    values : Tensor of shape (k,), optional
+        If all targets are at one of these values, one in each bin, the score is the
+        exact CRPS of distributions with the mass of each bin at its value.
     """
 
-    def __init__(self, bins: Bins) -> None:
+    def __init__(self, bins: Bins, values: Tensor | None = None) -> None:
         self.borders = bins.borders[1:-1]  # (k - 1,)
         widths = bins.borders.diff()
         widths = widths.where(widths.isfinite(), 0)
         self.widths = (widths[1:] + widths[:-1]) / 2  # (k - 1,)
+        if values is not None:
+            self.widths = values.diff()
 
     def excess(self, probs: Tensor, y: Tensor) -> Tensor:
         """Return the cdf minus that of y at inner borders: (..., k) -> (..., k - 1)."""

@@ -124,20 +124,9 @@ class CalibratedDistribution:
         codes: Tensor | None,
     ) -> CalibratedDistribution:
         """Return the distributions of the i-th target, with codes if by groups."""
-        known, y = calibration.distribution(i), calibration.y[:, i]
-        if calibration.groups is None:
-            return cls(predicted, [Correction.of(known, y)])
-        codes = calibration.groups.checked(codes)
-        own = calibration.groups.codes
-        corrections = [
-            Correction.of(
-                Histogram(known.bins, logits=known.logits[own == g]), y[own == g]
-            )
-            for g in range(calibration.groups.n)
-        ]
-        # A group without calibration rows keeps what was predicted, without a promise.
-        nothing = Correction(as_float64([]))
-        return cls(predicted, [*corrections, nothing], codes)
+        if calibration.groups is not None:
+            codes = calibration.groups.checked(codes)
+        return cls(predicted, corrections_of(calibration, i), codes)
 
     def cdf(self, y: Tensor | float) -> Tensor:
         """Return P(Y <= y), calibrated: y of shape (n,) or a number -> (n,)."""
@@ -204,6 +193,20 @@ class CalibratedDistribution:
             rows = self._codes == code
             result[rows] = function(correction, values[rows])
         return result
+
+
+def corrections_of(calibration: Calibration, i: int) -> list[Correction]:
+    """Return the correction of the i-th target, or that of each group and of others."""
+    known, y = calibration.distribution(i), calibration.y[:, i]
+    if calibration.groups is None:
+        return [Correction.of(known, y)]
+    own = calibration.groups.codes
+    corrections = [
+        Correction.of(Histogram(known.bins, logits=known.logits[own == g]), y[own == g])
+        for g in range(calibration.groups.n)
+    ]
+    # A group without calibration rows keeps what was predicted, without a promise.
+    return [*corrections, Correction(as_float64([]))]
 
 
 def _interpolated(x: Tensor, points: Tensor, values: Tensor) -> Tensor:

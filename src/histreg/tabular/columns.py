@@ -173,7 +173,7 @@ def read_array(X: NDArray[Any], kinds: Sequence[str]) -> Table:
     for j, kind in enumerate(kinds):
         place = kinds[:j].count(kind)
         if kind == "label":
-            labels[:, place] = [_label(value) for value in X[:, j]]
+            labels[:, place] = [label_text(value) for value in X[:, j]]
         else:
             numbers[:, place] = [_number(value, f"x{j}") for value in X[:, j]]
             _check_finite(numbers[:, place], f"x{j}")
@@ -245,18 +245,35 @@ class NumberScaling(nn.Module):
         """
         missing = np.isnan(numbers)
         present = [
-            column[~gap] for column, gap in zip(numbers.T, missing.T, strict=True)
+            np.sort(column[~gap])
+            for column, gap in zip(numbers.T, missing.T, strict=True)
         ]
+        has_gaps = missing.any(axis=0)
+        if is_derived is not None:
+            has_gaps &= ~is_derived
+        return cls.of_ordered(present, has_gaps, n_knots)
+
+    @classmethod
+    def of_ordered(
+        cls,
+        columns: Sequence[NDArray[np.float64]],
+        has_gaps: NDArray[np.bool_],
+        n_knots: int = N_KNOTS,
+    ) -> NumberScaling:
+        """Return the scaling learnt from the sorted values of each column.
+
+        ``has_gaps`` (d,) says which columns also have missing values that are to be
+        flagged; those of a column without any value are not.
+        """
         kept = [
-            i for i, values in enumerate(present) if len(values) and np.ptp(values) > 0
+            i
+            for i, ordered in enumerate(columns)
+            if len(ordered) and ordered[-1] > ordered[0]
         ]
-        has_gaps = missing.any(axis=0) & ~missing.all(axis=0)
-        flagged = np.flatnonzero(
-            has_gaps if is_derived is None else has_gaps & ~is_derived
-        )
-        scaling = cls(numbers.shape[1], kept, flagged.tolist(), n_knots)
+        flagged = [i for i in np.flatnonzero(has_gaps).tolist() if len(columns[i])]
+        scaling = cls(len(columns), kept, flagged, n_knots)
         for row, i in enumerate(kept):
-            knots, scores = _normal_scores(np.sort(present[i]), n_knots)
+            knots, scores = _normal_scores(columns[i], n_knots)
             scaling.knots[row] = torch.from_numpy(knots)
             scaling.scores[row] = torch.from_numpy(scores)
         return scaling
@@ -493,11 +510,11 @@ def _seconds(value: Any) -> float:
 def _labels_of(column: nw.Series[Any]) -> NDArray[np.object_]:
     """Return a column as text, None where missing."""
     labels = np.empty(len(column), dtype=object)
-    labels[:] = [_label(value) for value in column.to_list()]
+    labels[:] = [label_text(value) for value in column.to_list()]
     return labels
 
 
-def _label(value: Any) -> str | None:
+def label_text(value: Any) -> str | None:
     """Return a label as text; integers of any type have no decimals."""
     if _is_missing(value):
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,13 +16,16 @@ from sklearn.dummy import DummyRegressor
 from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit
 
 from histreg._checks import check_count
+from histreg._names import ON_NUMBERS
 from histreg.errors import InputError
+from histreg.metrics import innermost, predicted_distribution
 from histreg.tabular.baselines import BOOSTING, CONSTANT, L2, LINEAR, baseline
 from histreg.tabular.regressor import HistogramRegressor
 from histreg.tabular.scores import (
     RowScores,
     Scores,
-    row_scores_of,
+    row_scores_of_distribution,
+    row_scores_of_normal,
     row_scores_of_point,
 )
 from histreg.tabular.verdict import Verdict, verdict_on
@@ -30,6 +34,7 @@ HISTREG = "histreg"
 MODELS = (HISTREG, CONSTANT, LINEAR, BOOSTING, L2)
 RESIDUAL_FOLDS = 5
 FEW_ROWS = 1000  # of which all are needed for residuals
+OWN, NORMAL, RESIDUALS = "own", "normal", "residuals"  # where distributions come from
 Rows = NDArray[np.int64]
 
 
@@ -46,6 +51,9 @@ class Standing:
         Against the constant, and for the first model against the best of the others.
     fit_s, predict_s : float
         Seconds per fold.
+    distribution : {"own", "normal", "residuals"}
+        Where the distribution comes from: the model predicts it; it is normal, with
+        the standard deviation that the model predicts; or it is made of residuals.
     """
 
     name: str
@@ -53,6 +61,7 @@ class Standing:
     verdict: Verdict
     fit_s: float
     predict_s: float
+    distribution: str = RESIDUALS
 
 
 @dataclass(frozen=True)
@@ -86,10 +95,12 @@ def compare(
 ) -> Leaderboard:
     """Return cross-validated scores of models on a table.
 
-    A `HistogramRegressor` is scored by its distribution. Any other model gets one from
-    its residuals: those of a fifth of the training rows, by a copy of the model that
-    was fitted to the rest; up to 1,000 training rows, those of each fifth. Needs
-    pandas.
+    A `HistogramRegressor` is scored by its distribution, also within a pipeline, a
+    search or a ``TransformedTargetRegressor``, and so is any estimator with
+    ``predict_dist``. A model whose ``predict`` takes ``return_std``, such as
+    ``BayesianRidge``, has a normal distribution. Any other model gets one from its
+    residuals: those of a fifth of the training rows, by a copy of the model that was
+    fitted to the rest; up to 1,000 training rows, those of each fifth. Needs pandas.
 
     Parameters
     ----------
@@ -150,6 +161,7 @@ class _Run:
     scores: RowScores
     fit_s: float
     predict_s: float
+    distribution: str
 
 
 def _leaderboard(
@@ -172,6 +184,7 @@ def _leaderboard(
                 verdict_on(rows, others, groups=groups),
                 float(np.mean([run.fit_s for run in runs[name]])),
                 float(np.mean([run.predict_s for run in runs[name]])),
+                runs[name][0].distribution,
             )
         )
     verdict = None if first == CONSTANT else standings[0].verdict
@@ -250,20 +263,38 @@ def _run(
     start = time.perf_counter()
     model = clone(estimator).fit(at(learn), y[learn])
     fit_s = time.perf_counter() - start
+    own = _distribution_of(model)
     start = time.perf_counter()
-    if isinstance(model, HistogramRegressor) and model.loss not in ("l2", "l1"):
-        scores = row_scores_of(model.predict_all(at(test)), y[test])
-    else:
-        predicted = np.asarray(model.predict(at(test)), dtype=np.float64)
+    if own == OWN:
+        predicted = predicted_distribution(model, at(test))
+        # The mean is a part of what is predicted, and is computed when it is read.
+        scores = row_scores_of_distribution(predicted, y[test])
+        return _Run(scores, fit_s, time.perf_counter() - start, own)
+    if own == NORMAL:
+        mean, stddev = model.predict(at(test), return_std=True)
         predict_s = time.perf_counter() - start
-        if isinstance(model, DummyRegressor):  # all training targets, as they are
-            residuals = y[learn] - y[learn].mean()
-        else:
-            residuals = _residuals(estimator, at, y, learn, seed)
-        return _Run(
-            row_scores_of_point(predicted, y[test], residuals), fit_s, predict_s
-        )
-    return _Run(scores, fit_s, time.perf_counter() - start)
+        return _Run(row_scores_of_normal(mean, stddev, y[test]), fit_s, predict_s, own)
+    point = np.asarray(model.predict(at(test)), dtype=np.float64)
+    predict_s = time.perf_counter() - start
+    if isinstance(model, DummyRegressor):  # all training targets, as they are
+        residuals = y[learn] - y[learn].mean()
+    else:
+        residuals = _residuals(estimator, at, y, learn, seed)
+    return _Run(row_scores_of_point(point, y[test], residuals), fit_s, predict_s, own)
+
+
+def _distribution_of(model: Any) -> str:
+    """Return where the distribution that a fitted model predicts comes from."""
+    inner = innermost(model)
+    if hasattr(inner, "predict_dist") and getattr(inner, "loss", "") not in ON_NUMBERS:
+        return OWN
+    # A search or a transformed target does not pass the argument on, and the constant
+    # has all training targets.
+    passes_it_on = inner is model or hasattr(model, "steps")
+    takes_std = "return_std" in inspect.signature(inner.predict).parameters
+    if takes_std and passes_it_on and not isinstance(inner, DummyRegressor):
+        return NORMAL
+    return RESIDUALS
 
 
 def _residuals(

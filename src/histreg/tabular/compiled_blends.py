@@ -133,7 +133,7 @@ def compiled_blend(blend: Blend, bins: Bins) -> CompiledBlend | None:
 
     It needs Numba, and another part beside the networks: without one their smallest
     probabilities matter, which need float64. The ends of residuals must not be points
-    of mass.
+    of mass. Forests, and targets that take few values, are not part of the loop.
 
     Parameters
     ----------
@@ -149,7 +149,8 @@ def compiled_blend(blend: Blend, bins: Bins) -> CompiledBlend | None:
     ):
         points = [p.residuals.points for p in blend.parts if isinstance(p, Part)]
         is_fit = bool(points) and all(bool(own[-1] > own[-2]) for own in points)
-        is_fit = is_fit and bins.n_bins > 2
+        is_fit = is_fit and bins.n_bins > 2 and len(points) == len(blend.parts)
+        is_fit = is_fit and blend.atoms is None
         _COMPILED[blend] = CompiledBlend(blend, bins) if is_fit else None
     return _COMPILED[blend]
 

@@ -32,6 +32,7 @@ from histreg.tabular.objectives import (
 from histreg.tabular.options import layer_sizes
 from histreg.tabular.target_bins import bins_for
 from histreg.tabular.training import (
+    Batches,
     Epoch,
     Generators,
     Measure,
@@ -63,17 +64,37 @@ def new_model(
 ) -> Model:
     """Return a model with the columns and bins of these rows and first weights."""
     table = rows.inputs
-    bins = bins_for(options, rows.finite_ends)
-    scaling = NumberScaling.of(table.numbers, is_derived=is_derived(table.kinds))
-    codes = LabelCodes.of(table.labels)
-    objective = objective_for(options, bins, *center_and_scale(rows.y))
+    return model_of(
+        options,
+        table.kinds,
+        NumberScaling.of(table.numbers, is_derived=is_derived(table.kinds)),
+        LabelCodes.of(table.labels),
+        objective_for(
+            options, bins_for(options, rows.finite_ends), *center_and_scale(rows.y)
+        ),
+        generators,
+        is_flat=is_flat,
+    )
+
+
+def model_of(
+    options: HistogramRegressor,
+    kinds: tuple[str, ...],
+    scaling: NumberScaling,
+    codes: LabelCodes,
+    objective: Objective,
+    generators: Generators,
+    *,
+    is_flat: bool,
+) -> Model:
+    """Return a model with these columns and bins, and first weights."""
     network = Stack(
         body_for(options, scaling, codes, generators.cpu),
-        len(bins),
+        len(objective.bins),
         objective.n_outputs,
         generator=generators.cpu,
     )
-    return Model(table.kinds, scaling, codes, objective, network, is_flat)
+    return Model(kinds, scaling, codes, objective, network, is_flat)
 
 
 def objective_for(
@@ -216,22 +237,30 @@ def train_model(
     *,
     optimizer: torch.optim.Optimizer | None = None,
     on_epoch: Callable[[Epoch], None] | None = None,
+    batches: Batches | None = None,
 ) -> list[Epoch]:
-    """Train the network, and return its epochs."""
+    """Train the network, and return its epochs; see `train` for the arguments."""
     return train(
         model.network,
         rows,
         held_out,
-        measure_of(model.objective, rows.y),
+        measure_of(model.objective, None if batches else rows.y),
         settings,
         optimizer=optimizer,
         on_epoch=on_epoch,
         generators=generators,
+        batches=batches,
     )
 
 
-def measure_of(objective: Objective, y: Tensor) -> Measure:
-    """Return the loss, score and error of an objective, prepared for y (n, m)."""
+def measure_of(objective: Objective, y: Tensor | None) -> Measure:
+    """Return the loss, score and error of an objective.
+
+    They are prepared for y (n, m), if all targets that will come are known.
+    """
+    if y is None:
+        y = objective.center.new_empty(0, len(objective.bins))
+        return Measure(objective.loss, objective.score_on(y), objective.error)
     return Measure(objective.loss_on(y), objective.score_on(y), objective.error)
 
 
@@ -264,6 +293,7 @@ def train_sharp(
     generators: Generators,
     *,
     optimizer: torch.optim.Optimizer | None = None,
+    batches: Batches | None = None,
 ) -> None:
     """Fit the second readout to sharper targets, with the body frozen."""
     sharp = model.begin_sharp(generators.cpu)
@@ -280,10 +310,11 @@ def train_sharp(
             sharp,
             rows,
             held_out,
-            measure_of(objective, rows.y),
+            measure_of(objective, None if batches else rows.y),
             settings,
             optimizer=optimizer or optimizer_of(sharp.readout, settings),
             generators=generators,
+            batches=batches,
         )
     finally:
         model.network.body.requires_grad_(True)

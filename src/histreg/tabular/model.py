@@ -99,10 +99,13 @@ class Model:
     def bins(self) -> tuple[Bins, ...]:
         """The bins of each target that distributions are predicted on.
 
-        Those of the networks, divided further if the blend says so.
+        Those of the networks, or of their blend: divided further, or around the values
+        of a target that takes few.
         """
-        n = self.blends[0].n_divided if self.blends else 1
-        return tuple(bins.divided(n) for bins in self.objective.bins)
+        bins = tuple(self.objective.bins)
+        if self.blends is None:
+            return bins
+        return tuple(map(Blend.bins, self.blends, bins))
 
     @property
     def n_targets(self) -> int:
@@ -307,6 +310,7 @@ class Model:
         if self.blends is not None:
             described["blends"] = [blend.described() for blend in self.blends]
             described["n_divided"] = self.blends[0].n_divided
+            described["n_atoms"] = len(self.blends[0].atoms or ())
         tensors = {
             "bins": torch.stack([bins.state() for bins in self.objective.bins]),
             "center": self.objective.center,
@@ -387,10 +391,18 @@ class Model:
             n_divided = described.get("n_divided", 1)  # missing in older models
             for own in bins:
                 own.divided(n_divided)  # raises for bins with tails
+            n_atoms = described.get("n_atoms", 0)  # missing in older models
+            if n_atoms and (len(bins) > 1 or n_divided > 1):
+                raise InputError(
+                    "'n_atoms' must be 0 for several targets and divided bins, got "
+                    f"{n_atoms}"
+                )
+            sizes = (n_divided, n_atoms)
             model.blends = [
-                _loaded_blend(parts, f"{BLEND}{i}.", model, n_divided, tensors)
+                _loaded_blend(parts, f"{BLEND}{i}.", model, sizes, tensors)
                 for i, parts in enumerate(described["blends"])
             ]
+            _ = model.bins  # raises for atoms outside of the bins
         if described["is_calibrated"]:
             named = described.get("calibration_groups")
             model.calibration = Calibration(
@@ -447,7 +459,7 @@ def _loaded_blend(
     parts: Sequence[Mapping[str, Any]],
     prefix: str,
     model: Model,
-    n_divided: int,
+    sizes: tuple[int, int],
     tensors: dict[str, Tensor],
 ) -> Blend:
     """Return a blend filled from tensors, after a check of their sizes."""
@@ -458,7 +470,7 @@ def _loaded_blend(
                 n_numbers(model.kinds),
                 model.scaling.n_outputs,
                 model.codes.n_codes,
-                n_divided,
+                *sizes,
             )
     except (OverflowError, RuntimeError) as error:
         raise InputError(

@@ -49,7 +49,8 @@ def save(
 ) -> None:
     """Write a model into a folder, created if missing; replace a model in it.
 
-    Of the files already there, only the weights of the replaced model are removed.
+    Of the files already there, only the weights of the replaced model are removed,
+    whatever its format and version.
     """
     if folder.exists() and not folder.is_dir():
         raise InputError(f"path must be a folder to save a model in, got file {folder}")
@@ -69,7 +70,7 @@ def save(
     except OSError as error:
         raise WriteError(f"{folder} cannot be created: {error.strerror}") from error
     with locked(folder):
-        replaced = _weights_named_in(folder, format)
+        replaced = _weights_named_in(folder)
         with (
             atomic_write(folder / MODEL_JSON) as description,
             atomic_write(folder / name) as path,
@@ -157,8 +158,8 @@ def _read(folder: Path, format: Format) -> tuple[dict[str, Any], bytes]:
     )
 
 
-def _description_of(path: Path, format: Format) -> dict[str, Any]:
-    """Return a description; raise unless it is that of a model and undamaged."""
+def _description_of(path: Path, format: Format | None) -> dict[str, Any]:
+    """Return a description; raise unless it is of a format (any if None), undamaged."""
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
@@ -181,14 +182,10 @@ def _description_of(path: Path, format: Format) -> dict[str, Any]:
         ) from error
     except RecursionError as error:
         raise InputError(f"{path} is damaged: {TOO_DEEP}") from error
-    if not isinstance(described, dict) or described.get("format") != format.name:
-        raise InputError(f"{path} does not describe a {format.name}")
-    version = described.get("version")
-    if type(version) is not int or version != format.version:
-        raise InputError(
-            f"{path} must be of version {format.version}, which this histreg reads, "
-            f"got version {_one_line(repr(version))}"
-        )
+    if not isinstance(described, dict):
+        raise InputError(f"{path} does not describe a model")
+    if format is not None:
+        _check_format(path, described, format)
     with errors_prefixed(f"{path} is damaged"):
         _check_depth(described)
     checksum = described.pop("checksum", None)
@@ -203,12 +200,23 @@ def _description_of(path: Path, format: Format) -> dict[str, Any]:
     return described
 
 
-def _weights_named_in(folder: Path, format: Format) -> str | None:
+def _check_format(path: Path, described: dict[str, Any], format: Format) -> None:
+    if described.get("format") != format.name:
+        raise InputError(f"{path} does not describe a {format.name}")
+    version = described.get("version")
+    if type(version) is not int or version != format.version:
+        raise InputError(
+            f"{path} must be of version {format.version}, which this histreg reads, "
+            f"got version {_one_line(repr(version))}"
+        )
+
+
+def _weights_named_in(folder: Path) -> str | None:
     """Return the name of the weights of the model in a folder, if there is one."""
     path = folder / MODEL_JSON
     if path.is_file():
         with suppress(InputError):
-            name: str = _description_of(path, format)["weights"]
+            name: str = _description_of(path, None)["weights"]
             return name
     return None
 

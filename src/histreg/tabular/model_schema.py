@@ -18,11 +18,14 @@ from torch import Tensor
 
 from histreg.bins import Bins
 from histreg.errors import InputError
+from histreg.tabular.atoms import MOST_ATOMS
 from histreg.tabular.columns import INSTANT, KINDS, NUMBER_OR_TIME, n_numbers
 
 Holds = Callable[[Any], bool]
 TREE_SIZES = ("n_folds", "n_trees", "depth")
-MOST_DEPTH = 16  # a tree of that depth has 65,536 leaves
+FOREST_SIZES = ("n_trees", "n_nodes", "depth")
+MOST_DEPTH = 16  # a full tree of that depth has 65,536 leaves
+MOST_STEPS = 64  # from a root of a forest to a leaf
 
 
 class Rule(NamedTuple):
@@ -86,14 +89,17 @@ def _is_part(value: Any) -> bool:
         "networks": {"n_points"},
         "linear": {"n_points"},
         "trees": {"n_points", *TREE_SIZES},
+        "forest": {*FOREST_SIZES},
     }
     return (
         _is_object(value)
         and value.get("kind") in sizes
         and set(value) == {"kind", *sizes[value["kind"]]}
         and all(_is_count(value[name]) for name in sizes[value["kind"]])
-        and value["n_points"] >= 3
-        and 1 <= value.get("depth", 1) <= MOST_DEPTH
+        and value.get("n_points", 3) >= 3
+        and 1
+        <= value.get("depth", 1)
+        <= (MOST_STEPS if value["kind"] == "forest" else MOST_DEPTH)
     )
 
 
@@ -170,6 +176,11 @@ DESCRIPTION = {
     "n_divided": Rule(
         "1, 2, 4 or 8",
         lambda value: _is_count(value) and value in (1, 2, 4, 8),
+        is_required=False,  # missing in older models
+    ),
+    "n_atoms": Rule(
+        f"0, or from 2 to {MOST_ATOMS}",
+        lambda value: _is_count(value) and value != 1 and value <= MOST_ATOMS,
         is_required=False,  # missing in older models
     ),
     "training": Rule("an object", _is_object, is_required=False),  # of partial_fit
@@ -386,6 +397,8 @@ def check_tensors(described: Mapping[str, Any], tensors: Mapping[str, Tensor]) -
             raise InputError(f"{name!r} must be {rule.expected}")
         if name == "bins":
             sizes["k"] = _checked_bins(tensor) * described.get("n_divided", 1)
+            if described.get("n_atoms", 0):
+                sizes["k"] = 2 * described["n_atoms"] + 1
     n_inputs = n_numbers(kinds_in(described))
     for name in ("scaling.kept", "scaling.flagged"):
         if not bool(((tensors[name] >= 0) & (tensors[name] < n_inputs)).all()):

@@ -1,7 +1,7 @@
 """ONNX files: a model's predictions, scaling included, for other runtimes.
 
 Calibrated quantiles and central intervals are quantiles of the predicted distribution
-at levels that are the same for all rows, so a file can hold them.
+at levels that are the same for all rows of a group, so a file can hold them.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import json
 import logging
+import math
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,14 +21,16 @@ from torch import Tensor, nn
 
 from histreg._checks import check_fraction
 from histreg._files import atomic_write
+from histreg._tensors import as_float64
 from histreg.errors import InputError
 from histreg.tabular import conformal
 from histreg.tabular.blending import Blend
-from histreg.tabular.calibrated import Correction
+from histreg.tabular.calibrated import corrections_of
 from histreg.tabular.columns import NumberScaling, calendar, named_kinds
 from histreg.tabular.model import Model
 from histreg.tabular.networks import Stack
 from histreg.tabular.objectives import OnHistogram, OnNumber
+from histreg.tabular.row_groups import RowGroups
 from histreg.tabular.simple_models import SimpleInputs
 
 
@@ -69,12 +72,16 @@ class Exported(nn.Module):
         self.scaling: NumberScaling = model.scaling
         self.stack: Stack = model.sharp or model.network
         self.blends = None if model.blends is None else nn.ModuleList(model.blends)
+        pairs = zip(model.blends or (), model.objective.bins, strict=False)
+        self.geometries = [blend.geometry(bins) for blend, bins in pairs]
         self.centers: Tensor  # (m, k)
         self.borders: Tensor  # (m, k + 1)
         self.center: Tensor  # (m,)
         self.scale: Tensor  # (m,)
-        self.levels: Tensor  # (m, q), and two more for an interval
+        self.levels: Tensor  # (g + 1, m, q), and two more for an interval
+        self.fixed: Tensor  # of the same shape: y instead of a quantile, or NaN
         self.has_interval = coverage is not None
+        self.groups = _groups_of(model, coverage, calibrated=calibrated)
         centers = torch.stack([bins.centers for bins in model.bins])
         borders = torch.stack([bins.borders for bins in model.bins])
         self.register_buffer("centers", centers)
@@ -82,15 +89,22 @@ class Exported(nn.Module):
         self.register_buffer("center", model.objective.center)
         self.register_buffer("scale", model.objective.scale)
         self.tails = [(bins.lower_tail, bins.upper_tail) for bins in model.bins]
-        levels = _levels(model, alpha, coverage, calibrated=calibrated)
+        levels, fixed = _levels(
+            model, alpha, coverage, calibrated=calibrated, groups=self.groups
+        )
         self.register_buffer("levels", levels)
+        self.register_buffer("fixed", fixed)
 
     def forward(
-        self, numbers: Tensor, codes: Tensor | None = None
+        self,
+        numbers: Tensor,
+        codes: Tensor | None = None,
+        groups: Tensor | None = None,
     ) -> Tensor | tuple[Tensor, ...]:
         """Return means (n, m), and of a histogram quantiles (n, m, q).
 
-        With a coverage also the lower and the upper ends of intervals, (n, m) each.
+        With a coverage also the lower and the upper ends of intervals, (n, m) each. The
+        group of a row (n,) is its position in the list of groups, from 1, or 0.
         """
         if codes is None:  # a table without labels
             codes = torch.zeros(numbers.shape[0], 0, dtype=torch.int64)
@@ -102,7 +116,14 @@ class Exported(nn.Module):
         probs = self._average(outputs.softmax(dim=-1))  # (n, m, k)
         if self.blends is not None:
             probs = self._blended(probs, SimpleInputs(numbers, scaled, codes))
-        mean, quantiles = (probs * self.centers).sum(dim=-1), self._quantiles(probs)
+        mean = (probs * self.centers).sum(dim=-1)
+        if groups is None:  # one for all rows
+            levels, fixed = self.levels[0], self.fixed[0]
+        else:
+            levels, fixed = self.levels[groups], self.fixed[groups]
+        quantiles = self._quantiles(probs, levels)
+        if self.groups is not None:
+            quantiles = torch.where(fixed.isnan(), quantiles, fixed)
         if not self.has_interval:
             return mean, quantiles
         return mean, quantiles[..., :-2], quantiles[..., -2], quantiles[..., -1]
@@ -118,27 +139,31 @@ class Exported(nn.Module):
     def _blended(self, probs: Tensor, inputs: SimpleInputs) -> Tensor:  # (n, m, k)
         assert self.blends is not None
         by_target = []
-        for i, blend in enumerate(self.blends):
+        for i, (blend, geometry) in enumerate(
+            zip(self.blends, self.geometries, strict=True)
+        ):
             assert isinstance(blend, Blend)
-            own, borders = blend.divided(probs[:, i]), self.borders[i]
-            predicted = blend.predicted(inputs, own, borders, by_search=False)
-            by_target.append(blend.mixed(own, predicted, borders, by_search=False))
+            own = blend.divided(probs[:, i])
+            predicted = blend.predicted(inputs, own, geometry, by_search=False)
+            mixed = blend.mixed(own, predicted, geometry, by_search=False)
+            by_target.append(blend.placed(mixed))
         return torch.stack(by_target, dim=1)
 
     def _average(self, values: Tensor) -> Tensor:
         # mean() would have the name of our output in the graph.
         return values.sum(dim=0) / self.stack.n_models
 
-    def _quantiles(self, probs: Tensor) -> Tensor:  # (n, m, q)
+    def _quantiles(self, probs: Tensor, levels: Tensor) -> Tensor:  # (n, m, q)
+        """Return quantiles at levels (m, q), or (n, m, q) by row."""
         cdf = probs.cumsum(dim=-1)  # (n, m, k), at the upper border of each bin
         cdf = cdf / cdf[..., -1:]
-        # (n, m, 1, k) against (m, q, 1)
-        index = (cdf.unsqueeze(-2) < self.levels.unsqueeze(-1)).to(torch.int64).sum(-1)
+        # (n, m, 1, k) against (m, q, 1) or (n, m, q, 1)
+        index = (cdf.unsqueeze(-2) < levels.unsqueeze(-1)).to(torch.int64).sum(-1)
         index = index.clamp(max=cdf.shape[-1] - 1)  # (n, m, q)
         above = cdf.gather(-1, index)
         below = F.pad(cdf, (1, 0)).gather(-1, index)
         mass = above - below
-        share = (self.levels - below) / mass.where(mass > 0, 1)
+        share = (levels - below) / mass.where(mass > 0, 1)
         borders = self.borders.expand(*probs.shape[:-1], -1)
         start, end = borders.gather(-1, index), borders.gather(-1, index + 1)
         share = share.clamp(0, 1)
@@ -165,46 +190,90 @@ class Exported(nn.Module):
         return y
 
 
+def _groups_of(
+    model: Model, coverage: float | None, *, calibrated: bool
+) -> RowGroups | None:
+    """Return the groups that a file needs to know the rows of, None without any."""
+    asks = calibrated or coverage is not None
+    if not asks or model.calibration is None:
+        return None
+    return model.calibration.groups
+
+
 def _levels(
-    model: Model, alpha: Sequence[float], coverage: float | None, *, calibrated: bool
-) -> Tensor:  # (m, q), and two more for an interval
-    """Return the levels at which the predicted distribution of each target is read."""
-    calibration = model.calibration
+    model: Model,
+    alpha: Sequence[float],
+    coverage: float | None,
+    *,
+    calibrated: bool,
+    groups: RowGroups | None,
+) -> tuple[Tensor, Tensor]:  # (g + 1, m, q) each, and two more for an interval
+    """Return at which levels the predicted distribution of each target is read.
+
+    For other groups first, then for each group; and what replaces the quantiles where
+    nothing can be promised: minus or plus infinity, or the ends of the bins.
+    """
     if not isinstance(model.objective, OnHistogram):
         if coverage is not None or calibrated:
             raise InputError(
                 "coverage and calibrated need a loss that predicts a distribution, got "
                 "one that predicts one number"
             )
-        return torch.tensor(alpha, dtype=torch.float64)
-    if calibrated and calibration is None:
+        levels = torch.tensor(alpha, dtype=torch.float64).expand(1, 1, -1)
+        return levels, torch.full_like(levels, math.nan)
+    if calibrated and model.calibration is None:
         raise InputError("calibrated quantiles need a calibrated model; use calibrate")
-    asks = calibrated or coverage is not None
-    if asks and calibration is not None and calibration.groups is not None:
-        raise InputError(
-            "to_onnx cannot write a calibration by groups; calibrate without groups, "
-            "or leave coverage and calibrated out"
-        )
-    by_target = []
-    for i in range(model.n_targets):
-        levels = torch.tensor(list(alpha), dtype=torch.float64)
-        if calibrated:
-            assert calibration is not None
-            correction = Correction.of(calibration.distribution(i), calibration.y[:, i])
-            levels = correction.inverse(levels)
-        if coverage is not None:
-            check_fraction("coverage", coverage)
-            t = 0.0
-            if calibration is not None:
-                t = calibration.growths(coverage, "central")[i]
-            levels = torch.cat([levels, conformal.central_levels(coverage, t)])
-        if not bool(levels.isfinite().all()):
+    if coverage is not None:
+        check_fraction("coverage", coverage)
+    by_group = []
+    # A row of another group has no calibration rows, and comes first.
+    for code in [None] if groups is None else [groups.n, *range(groups.n)]:
+        codes = None if code is None else torch.tensor([code])
+        by_target = [
+            _levels_of_target(model, i, alpha, coverage, calibrated, codes)
+            for i in range(model.n_targets)
+        ]
+        levels, fixed = map(torch.stack, zip(*by_target, strict=True))
+        if groups is None and not bool(fixed.isnan().all()):
             raise InputError(
                 "to_onnx needs finite intervals and quantiles, but there are too few "
                 "calibration rows for this coverage, or y beyond the bins"
             )
-        by_target.append(levels)
-    return torch.stack(by_target)
+        by_group.append((levels, fixed))
+    all_levels, all_fixed = map(torch.stack, zip(*by_group, strict=True))
+    return all_levels, all_fixed
+
+
+def _levels_of_target(
+    model: Model,
+    i: int,
+    alpha: Sequence[float],
+    coverage: float | None,
+    calibrated: bool,
+    codes: Tensor | None,
+) -> tuple[Tensor, Tensor]:  # (q,) each, and two more for an interval
+    """Return levels of the i-th target and fixed ends, for a row of this group."""
+    calibration = model.calibration
+    levels = torch.tensor(list(alpha), dtype=torch.float64)
+    if calibrated:
+        assert calibration is not None
+        levels = corrections_of(calibration, i)[
+            0 if codes is None else int(codes)
+        ].inverse(levels)
+    fixed = levels.where(levels.isinf(), math.nan)
+    if coverage is not None:
+        t = 0.0
+        if calibration is not None:
+            t = float(calibration.growths_of(coverage, "central", codes)[i])
+        bins = model.bins[i]
+        ends = as_float64([math.nan, math.nan])
+        if t >= 1:
+            ends = as_float64([bins.lowest, bins.highest])
+        if t == math.inf:
+            ends = as_float64([-math.inf, math.inf])
+        levels = torch.cat([levels, conformal.central_levels(coverage, t)])
+        fixed = torch.cat([fixed, ends])
+    return levels.where(levels.isfinite(), 0.5), fixed
 
 
 def export(
@@ -233,24 +302,28 @@ def export(
     example = {"numbers": torch.zeros(n_rows, len(exported.kinds), dtype=torch.float64)}
     if n_labels:
         example["codes"] = torch.zeros(n_rows, n_labels, dtype=torch.int64)
+    if exported.groups is not None:
+        example["groups"] = torch.zeros(n_rows, dtype=torch.int64)
     n = torch.export.Dim("n")
     names = ["mean", "quantiles"] + ["lower", "upper"] * exported.has_interval
     with _torch_silent():
         program = torch.onnx.export(
             exported,
-            tuple(example.values()),
+            kwargs=example,
             input_names=list(example),
             output_names=names if exported.is_histogram else ["mean"],
-            dynamic_shapes=tuple({0: n} for _ in example),
+            dynamic_shapes={name: {0: n} for name in example},
             dynamo=True,
             verbose=False,
         )
     assert program is not None  # without a path, export returns the program
+    check_any_rows(program)
     facts = {
         "alpha": list(alpha),
         "coverage": coverage,
         "calibrated": calibrated,
         "labels": model.codes.levels,
+        "groups": [] if exported.groups is None else list(exported.groups.levels),
         "kinds": named_kinds(model.kinds),
     }
     proto = program.model_proto
@@ -259,6 +332,19 @@ def export(
         entry.key, entry.value = name, json.dumps(value)
     with atomic_write(path) as partial:
         partial.write_bytes(proto.SerializeToString())
+
+
+def check_any_rows(program: torch.onnx.ONNXProgram) -> None:
+    """Refuse a program for one number of rows.
+
+    PyTorch 2.6 writes one, without an error, where it cannot export a size that varies.
+    """
+    sizes = [each.shape[0] for each in program.model.graph.inputs if each.shape]
+    if any(isinstance(size, int) for size in sizes):
+        raise InputError(
+            "to_onnx must export models for any number of rows, which PyTorch "
+            f"{torch.__version__} cannot do; install a newer PyTorch"
+        )
 
 
 @contextmanager

@@ -80,6 +80,14 @@ from histreg.tabular.predictions import (
 )
 from histreg.tabular.row_groups import RowGroups, group_names, names_of_values
 from histreg.tabular.stacking import stack
+from histreg.tabular.streaming import (
+    RowStream,
+    StreamedBatches,
+    Survey,
+    check_streamable,
+    survey,
+    surveyed_model,
+)
 from histreg.tabular.target_bins import (
     grown_bins,
     n_outside,
@@ -87,7 +95,14 @@ from histreg.tabular.target_bins import (
     warn_if_outside,
     warn_if_unresolved,
 )
-from histreg.tabular.training import Epoch, Generators, Settings, Snapshot, optimizer_of
+from histreg.tabular.training import (
+    Batches,
+    Epoch,
+    Generators,
+    Settings,
+    Snapshot,
+    optimizer_of,
+)
 from histreg.tabular.training_rows import TrainingRows, rows_of
 from histreg.tabular.training_state import TrainingState
 from histreg.targets import TargetFunction
@@ -162,12 +177,15 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     n_estimators : int
         Number of networks, each with its own validation rows; the prediction is their
         mixture.
-    blend_with : "auto", or a sequence of {"linear", "trees"}
+    blend_with : "auto", or a sequence of {"linear", "trees", "forest"}
         Simple models that are mixed with the networks, with the weights that have the
-        lowest CRPS on validation rows, see `histreg.tabular.blending`: ridge regression
-        and boosted trees. ``"auto"`` is both for ``loss="histogram"`` and none for
-        other losses; an empty sequence leaves the networks alone. Without effect on
-        censored targets, in `partial_fit`, and with fewer than 30 validation rows.
+        lowest CRPS on validation rows, see `histreg.tabular.blending`: ridge
+        regression, boosted trees, and a forest of extremely randomised trees. The
+        forest is tried only if there are at least 1,000 rows and their targets are
+        nearly exact, and kept if it gains 2 %. ``"auto"`` is all of them for
+        ``loss="histogram"`` and none for other losses; an empty sequence leaves the
+        networks alone. Without effect on censored targets, in `partial_fit`, and with
+        fewer than 30 validation rows.
     backbone : nn.Module, optional
         A module to use instead of the default body: (n, d) float32 -> (n, h). Its input
         is the scaled numbers, then labels as one-hot columns. A copy is trained,
@@ -429,6 +447,90 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                             generators,
                             divides_bins=divides,
                         )
+            self._keep(history)
+        return self
+
+    def fit_stream(
+        self,
+        rows: RowStream,
+        *,
+        sample_size: int = 100_000,
+        epoch_size: int = 1_000_000,
+    ) -> Self:
+        """Learn columns, bins and weights from a table that need not fit into memory.
+
+        One pass learns columns and bins from quantile sketches and keeps a sample of
+        rows. The networks are then trained on the whole table, read in random order, a
+        part at a time. A tenth of the table, but at most half of the sample and 10,000
+        rows, is for validation; all networks share these rows. Ridge regression and
+        boosted trees are fitted to the sample alone and mixed with the networks.
+
+        Parameters
+        ----------
+        rows : RowStream
+            Such as `histreg.tabular.ParquetRows`: one target, all known.
+        sample_size : int
+            The most rows to keep in memory, for validation and the simple models.
+        epoch_size : int
+            The most rows of an epoch. An epoch of a larger table goes on where the one
+            before it stopped, so that ``max_iter`` and early stopping count such parts
+            of a pass.
+
+        Returns
+        -------
+        HistogramRegressor
+            The estimator itself, as after `fit`. The sketches cannot be seeded: two
+            fits with the same ``random_state`` differ a little once a column has more
+            than 4,096 rows, see `histreg.tabular.summaries`. ``n_clipped_`` is
+            estimated from a sketch too. Needs the extra ``stream``.
+        """
+        check_options(self)
+        check_streamable(self, sample_size, epoch_size)
+        device = device_of(self.device)
+        with _plain_torch(device), self._all_or_nothing(goes_on=False):
+            seed = _random_state(self.random_state).randint(2**31)
+            draws = np.random.default_rng(seed)
+            first_table = partial(self._read_table, reset=True)
+            found = survey(self, rows, first_table, sample_size, draws)
+            with self._drawing(seed, device) as generators:
+                model = surveyed_model(self, found, generators)
+                warn_if_unresolved(self, found.summary.targets(), stacklevel=2)
+                self._begin(model)
+                self._count_streamed(found)
+                sample = found.sample.with_inputs(
+                    self.model_.inputs(found.sample.inputs), device
+                )
+                held_out = torch.zeros(
+                    self.model_.network.n_models, len(sample), dtype=torch.bool
+                )
+                held_out[:, : found.n_validation] = True
+                held_out = held_out.to(device)
+                settings = settings_for(self, found.n_training)
+                batches = StreamedBatches(
+                    rows, found, self.model_, settings, epoch_size, draws
+                )
+                history = self._train(
+                    sample, held_out, settings, generators, batches=batches
+                )
+                if sharpens(self):
+                    train_sharp(
+                        self,
+                        self.model_,
+                        sample,
+                        held_out,
+                        sharpening_settings(settings),
+                        generators,
+                        batches=batches,
+                    )
+                stack(
+                    self.model_,
+                    blended_models(self),
+                    found.sample,
+                    sample,
+                    held_out,
+                    generators,
+                    divides_bins=isinstance(self.bins, str),
+                )
             self._keep(history)
         return self
 
@@ -1021,7 +1123,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             Return central intervals too, calibrated ones if the model is calibrated.
         calibrated : bool
             Return the quantiles of the calibrated distribution, see
-            `predict_calibrated`. A calibration by groups cannot be written.
+            `predict_calibrated`.
 
         Notes
         -----
@@ -1029,9 +1131,12 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         seconds since 1970 and durations in seconds, and, if there are
         columns of labels, ``codes`` (n, c) int64: the position of each label, from 1,
         in the lists that the model's metadata has under ``labels``, or 0 for an unknown
-        label. Outputs: ``mean`` (n, m) and, for losses that predict a distribution,
-        ``quantiles`` (n, m, q), and with a coverage ``lower`` and ``upper`` (n, m),
-        float64. Needs the extra ``onnx``.
+        label. If the model was calibrated by groups, and intervals or calibrated
+        quantiles are written, ``groups`` (n,) int64: the position of each row's group,
+        from 1, in the list that the metadata has under ``groups``, or 0 for another
+        group, whose intervals are infinite. Outputs: ``mean`` (n, m) and, for losses
+        that predict a distribution, ``quantiles`` (n, m, q), and with a coverage
+        ``lower`` and ``upper`` (n, m), float64. Needs the extra ``onnx``.
         """
         check_is_fitted(self)
         from histreg.tabular.onnx_files import export
@@ -1041,8 +1146,9 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
 
     @property
     def _doc_link_template(self) -> str:
-        """The address of the documentation, for scikit-learn's HTML representation."""
-        return _documentation_address()
+        """The address of this class's page, for scikit-learn's HTML representation."""
+        address = _documentation_address()
+        return f"{address}/api/histogramregressor.html" if address else ""
 
     _doc_link_module = "histreg"
 
@@ -1181,6 +1287,10 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         """Learn columns and bins, and draw the first weights."""
         model = new_model(self, data, generators, is_flat=is_flat)
         warn_if_unresolved(self, data.y, stacklevel=3)
+        self._begin(model)
+
+    def _begin(self, model: Model) -> None:
+        """Take a model with first weights."""
         self.model_ = model.to(device_of(self.device))
         self._structure = structure_of(self)
         self._optimizers = []
@@ -1222,6 +1332,13 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         self.n_seen_ += data.y.numel()
         return data.with_inputs(self.model_.inputs(data.inputs), device)
 
+    def _count_streamed(self, found: Survey) -> None:
+        """Count the targets of a stream, and warn of those outside the bins."""
+        [bins] = self.model_.objective.bins
+        self.n_seen_ = found.summary.n_rows
+        self.n_clipped_ = found.summary.n_outside(bins.lowest, bins.highest)
+        warn_if_outside(self, self.n_clipped_, self.n_seen_, [bins], stacklevel=3)
+
     def _train(
         self,
         rows: NetworkRows,
@@ -1229,6 +1346,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         settings: Settings,
         generators: Generators,
         optimizer: torch.optim.Optimizer | None = None,
+        batches: Batches | None = None,
     ) -> list[Epoch]:
         history = train_model(
             self.model_,
@@ -1238,6 +1356,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             generators,
             optimizer=optimizer,
             on_epoch=self._report,
+            batches=batches,
         )
         if not math.isfinite(history[-1].loss):
             self._optimizers = []  # their averages are not finite either

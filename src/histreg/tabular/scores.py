@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import torch
@@ -94,16 +94,55 @@ class RowScores:
 
 def row_scores_of(predictions: Predictions, y: Floats) -> RowScores:
     """Return the scores of predictions for rows with these y, of one target."""
-    distribution = _distribution_of(predictions)
-    lower, upper = predictions.interval(COVERAGE)
+    ends = predictions.interval(COVERAGE)
+    return _row_scores(_distribution_of(predictions), ends, y)
+
+
+def row_scores_of_calibrated(predictions: Predictions, y: Floats) -> RowScores:
+    """Return the scores of calibrated distributions; means are those predicted."""
+    calibrated = predictions.calibrated
+    assert not isinstance(calibrated, tuple)  # row_scores_of refuses several targets
+    return replace(
+        row_scores_of(predictions, y),
+        error_of_median=calibrated.quantiles([0.5])[0].numpy() - y,
+        crps=metrics.crps(calibrated.histogram(), y).numpy(),
+    )
+
+
+def row_scores_of_distribution(distribution: Histogram, y: Floats) -> RowScores:
+    """Return the scores of distributions (n,) and of their central intervals."""
+    lower, upper = distribution.interval(COVERAGE)
+    return _row_scores(distribution, (lower.numpy(), upper.numpy()), y)
+
+
+def _row_scores(
+    distribution: Histogram, ends: tuple[Floats, Floats], y: Floats
+) -> RowScores:
+    lower, upper = ends
     return RowScores(
         y,
-        predictions.mean - y,
-        predictions.median - y,
+        distribution.mean.numpy() - y,
+        distribution.median.numpy() - y,
         metrics.crps(distribution, y).numpy(),
         metrics.covered(lower, upper, y).numpy(),
         metrics.width(lower, upper).numpy(),
     )
+
+
+def row_scores_of_normal(mean: Floats, stddev: Floats, y: Floats) -> RowScores:
+    """Return the scores of normal distributions, (n,) each."""
+    error = mean - y
+    # A standard deviation of 0 is a number alone.
+    positive = torch.from_numpy(stddev).clamp(min=1e-150)
+    crps = normal_crps(torch.from_numpy(error), positive).numpy()
+    half = (
+        positive.numpy()
+        * torch.special.ndtri(
+            torch.tensor((1 + COVERAGE) / 2, dtype=torch.float64)
+        ).item()
+    )
+    inside = (np.abs(error) <= half).astype(np.float64)
+    return RowScores(y, error, error, crps, inside, 2 * half)
 
 
 def scores_of(predictions: Predictions, y: Floats) -> Scores:
@@ -187,6 +226,38 @@ def censored_scores_of(
     return CensoredScores(
         metrics.concordance(predictions.mean, y, censored), crps.mean().item(), horizon
     )
+
+
+@dataclass(frozen=True)
+class IntervalScores:
+    """Mean scores of held-out rows whose y is known to lie in an interval."""
+
+    log_score: float  # minus the log probability of the interval, in nats
+    gain: float  # how much lower that is than with one distribution for all rows
+
+
+def interval_scores_of(
+    distributions: Mapping[str, Histogram], lower: Floats, upper: Floats, base: str
+) -> dict[str, IntervalScores]:
+    """Return the scores of distributions (n,) by name.
+
+    Parameters
+    ----------
+    distributions : mapping of Histogram
+    lower, upper : ndarrays of shape (n,)
+        NaN or infinite where there is no bound.
+    base : str
+        The name of those over which the gain is.
+    """
+    low = np.where(np.isnan(lower), -np.inf, lower)
+    high = np.where(np.isnan(upper), np.inf, upper)
+    means = {
+        name: metrics.interval_log_score(one, low, high).mean().item()
+        for name, one in distributions.items()
+    }
+    return {
+        name: IntervalScores(mean, means[base] - mean) for name, mean in means.items()
+    }
 
 
 def check_orderable(y: NDArray[np.float64], censored: NDArray[np.bool_]) -> None:

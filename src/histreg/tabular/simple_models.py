@@ -1,8 +1,9 @@
 """Simple models that are mixed with the networks: what both kinds have in common.
 
-A simple model predicts one number for a row, for one target. It is fitted once on the
-rows outside of each fold, which gives a prediction for every training row by a model
-that has not seen it; for new rows the models of all folds are averaged.
+A simple model predicts one number for a row, for one target; a forest predicts one for
+each of its trees. It is fitted once on the rows outside of each fold, which gives a
+prediction for every training row by a model that has not seen it; for new rows the
+models of all folds are averaged. A forest needs no folds: its trees leave rows out.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class SimpleModel(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, inputs: SimpleInputs, *, by_search: bool = True) -> Tensor:
-        """Return predictions of shape (n,), float64.
+        """Return predictions of shape (n,), of a forest (n, T), float64.
 
         ``by_search`` is that of `n_below`.
         """
@@ -51,7 +52,13 @@ class Fitted(NamedTuple):
     """A model, and its predictions for its training rows by folds."""
 
     model: SimpleModel | None  # None for the networks, by their mean
-    held_out: Tensor  # (n,) float64, each by models that have not seen the row
+    held_out: Tensor  # (n,) float64, each by models that have not seen the row;
+    # of a forest (n, T), NaN of trees that have
+
+    @property
+    def points(self) -> Tensor:
+        """One number for each row, (n,): of a forest, the mean of its trees."""
+        return self.held_out if self.held_out.ndim == 1 else self.held_out.nanmean(1)
 
     def at(self, rows: Tensor) -> Fitted:
         """Return the same with predictions for some of the rows."""

@@ -9,11 +9,13 @@ import torch
 from torch import Tensor
 
 from histreg.distribution import Histogram
+from histreg.tabular.atoms import Atoms
 from histreg.tabular.blending import (
     MIN_ROWS,
     MOST_ROWS,
     Blend,
     Part,
+    Votes,
     averaging_gain,
     mean_of,
     n_divided_for,
@@ -22,6 +24,7 @@ from histreg.tabular.blending import (
 )
 from histreg.tabular.columns import Table
 from histreg.tabular.conformal import Calibration
+from histreg.tabular.forest_model import ForestModel, fit_forest
 from histreg.tabular.linear_model import fit_linear
 from histreg.tabular.model import Model
 from histreg.tabular.simple_models import Fitted, SimpleInputs, folds_of
@@ -30,6 +33,12 @@ from histreg.tabular.training_rows import TrainingRows
 from histreg.tabular.tree_model import fit_trees
 
 SMALLEST_SPREAD = 1e-6  # in standard units
+# A forest is tried where targets are nearly exact: elsewhere it gained nothing on
+# development tables. Below 1,000 rows, averaging networks gains more than held-out rows
+# show, each of which is predicted by one network, so that a forest looks too good.
+NEAR_EXACT = 0.1  # mean absolute error of the best model, in standard units
+MIN_FOREST_ROWS = 1_000
+FOREST_GAIN = 0.02  # by which the score must be lower, for its size and time
 
 
 def stack(
@@ -49,8 +58,9 @@ def stack(
     Parameters
     ----------
     model : Model
-    names : sequence of {"linear", "trees"}
-        The simple models, of which those without weight are left out.
+    names : sequence of {"linear", "trees", "forest"}
+        The simple models, of which those without weight are left out. A forest is
+        tried only where targets are nearly exact.
     data : TrainingRows of a Table
     rows : TrainingRows of a network's inputs
         The same rows.
@@ -58,7 +68,8 @@ def stack(
         The rows that each network has not seen.
     generators : Generators
     divides_bins : bool
-        Whether bins are divided where residuals are narrow.
+        Whether bins are divided where residuals are narrow, or laid around the values
+        of a target that takes few.
     """
     chosen = torch.nonzero(held_out.any(dim=0).cpu()).flatten()
     if len(chosen) < MIN_ROWS or not names:
@@ -89,9 +100,16 @@ def stack(
             )
         )
     ]
-    n_divided = max(target.n_divided for target in targets) if divides_bins else 1
+    atoms: Atoms | None = None
+    if divides_bins and len(targets) == 1:  # several targets share their number of bins
+        atoms = Atoms.of(data.y[:, 0], networks[0].bins)
+    n_divided = max(target.n_divided for target in targets)
+    if atoms is not None or not divides_bins:
+        n_divided = 1
     weight, gain = data.weight[chosen], averaging_gain(len(data))
-    blends = [target.blend(weight, n_divided, gain) for target in targets]
+    blends = [
+        target.blend(weight, n_divided, gain=gain, atoms=atoms) for target in targets
+    ]
     model.blends = [blend.without_unused() for blend in blends]
     mixed = [target.mixed(blend) for target, blend in zip(targets, blends, strict=True)]
     model.held_out = Calibration(
@@ -123,7 +141,12 @@ class _Target(NamedTuple):
         y = (y - center) / scale
         bins = networks.bins.standardised(center, scale)
         fitted = [Fitted(None, mean_of(networks.probs, bins.borders))]
-        for name in names:
+        for name in sorted(names, key=lambda name: name == "forest"):
+            errors = [(one.points - y[chosen]).abs().mean() for one in fitted]
+            if name == "forest" and not (
+                len(y) >= MIN_FOREST_ROWS and min(errors) < NEAR_EXACT
+            ):
+                continue
             own = fit(name, y)
             if own is not None:
                 fitted.append(own.at(chosen))
@@ -132,33 +155,68 @@ class _Target(NamedTuple):
     @property
     def n_divided(self) -> int:
         """Into how many parts the bins of this target should be divided."""
-        residuals = [self.y - one.held_out for one in self.fitted]
+        residuals = [self.y - one.points for one in self.fitted]
         bins = self.networks.bins.standardised(self.center, self.scale)
         return n_divided_for(residuals, self.y, bins)
 
-    def blend(self, weight: Tensor, n_divided: int, gain: float) -> Blend:
+    def blend(
+        self,
+        weight: Tensor,
+        n_divided: int,
+        *,
+        gain: float,
+        atoms: Atoms | None = None,
+    ) -> Blend:
         """Return the mixture of the networks and these models, fitted to the rows."""
         bins = self.networks.bins.standardised(self.center, self.scale)
         probs = self.networks.probs
         spread = spread_of(probs, bins.borders)
         typical = spread.clamp(min=SMALLEST_SPREAD).log().mean().exp()
         relative = relative_spread(probs, bins.borders, typical)
-        divided = bins.divided(n_divided)
+        empty = Blend(
+            [],
+            center=self.center,
+            scale=self.scale,
+            n_divided=n_divided,
+            atoms=atoms,
+        )
+        score = empty.score(self.networks.bins)
+        mixing = empty.mixing_bins(self.networks.bins)
+        mixing = mixing.standardised(self.center, self.scale)
         parts = [
-            Part.fitted(one, relative, self.y, weight, divided) for one in self.fitted
+            Votes(one.model)
+            if isinstance(one.model, ForestModel)
+            else Part.fitted(one, relative, self.y, weight, mixing, score)
+            for one in self.fitted
         ]
-        blend = Blend(parts, center=self.center, scale=self.scale, n_divided=n_divided)
-        blend.typical_spread.copy_(typical)
-        y = self.y * self.scale + self.center
-        blend.fit(self.networks, self._predicted, y, weight, gain=gain)
+
+        def fitted(n_parts: int) -> tuple[float, Blend]:
+            blend = Blend(
+                parts[:n_parts],
+                center=self.center,
+                scale=self.scale,
+                n_divided=n_divided,
+                atoms=atoms,
+            )
+            blend.typical_spread.copy_(typical)
+            y = self.y * self.scale + self.center
+            predicted = self._predicted[:n_parts]
+            return blend.fit(self.networks, predicted, y, weight, gain=gain), blend
+
+        lowest, blend = fitted(len(parts))
+        if isinstance(parts[-1], Votes):
+            without, simpler = fitted(len(parts) - 1)
+            if lowest > (1 - FOREST_GAIN) * without:
+                return simpler
         return blend
 
     def mixed(self, blend: Blend) -> Histogram:
         """Return the mixture for the held-out rows."""
-        bins = self.networks.bins.divided(blend.n_divided)
-        probs = blend.divided(self.networks.probs)
-        mixed = blend.mixed(probs, self._predicted, bins.borders)
-        return Histogram(bins, probs=mixed)
+        bins = self.networks.bins
+        predicted = self._predicted[: len(blend.parts)]  # a forest may be left out
+        divided, geometry = blend.divided(self.networks.probs), blend.geometry(bins)
+        mixed = blend.mixed(divided, predicted, geometry)
+        return Histogram(blend.bins(bins), probs=blend.placed(mixed))
 
     @property
     def _predicted(self) -> list[Tensor]:
@@ -216,4 +274,6 @@ def _fitted(
     n_codes = model.codes.n_codes
     if name == "linear":
         return fit_linear(inputs, y, weight, folds, n_codes)
+    if name == "forest":
+        return Fitted(*fit_forest(inputs, y, weight, n_codes, seed=seed))
     return fit_trees(inputs, y, weight, folds, n_codes, seed=seed)

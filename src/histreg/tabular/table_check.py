@@ -180,7 +180,7 @@ class _Column:
             return ", ".join(self.levels[:3]) + more
         low, high = self.present.min(), self.present.max()
         if self.kind == "time":
-            return " to ".join(str(_time(seconds)) for seconds in (low, high))
+            return " to ".join(_time(seconds) for seconds in (low, high))
         unit = " s" if self.kind == "duration" else ""
         return f"{low:.6g} to {high:.6g}{unit}"
 
@@ -542,9 +542,11 @@ def _variation(y: Floats) -> float:
     return float(np.sum((y - y.mean()) ** 2))
 
 
-def _time(seconds: float) -> np.datetime64:
-    is_midnight = seconds % 86_400 == 0
-    return np.datetime64(int(seconds), "s").astype(f"M8[{'D' if is_midnight else 's'}]")
+def _time(seconds: float) -> str:
+    """Return a time as text, without hours or seconds that are zero."""
+    unit = "D" if seconds % 86_400 == 0 else "m" if seconds % 60 == 0 else "s"
+    time = np.datetime64(int(seconds), "s").astype(f"M8[{unit}]")
+    return str(time).replace("T", " ")
 
 
 def _percent(share: float) -> str:

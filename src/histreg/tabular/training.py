@@ -92,6 +92,10 @@ class Generators(NamedTuple):
         return cls(cpu, torch.Generator(device).manual_seed(seed))
 
 
+Batches = Callable[[], Iterable[tuple[TrainingRows[tuple[Tensor, ...]], Tensor]]]
+"""Returns batches of b rows, and which of them (M, b) each model is trained on."""
+
+
 class Measure(NamedTuple):
     """Loss, score and error of a network, per model and sample."""
 
@@ -110,6 +114,7 @@ def train(
     optimizer: torch.optim.Optimizer | None = None,
     on_epoch: Callable[[Epoch], None] | None = None,
     generators: Generators | None = None,
+    batches: Batches | None = None,
 ) -> list[Epoch]:
     """Train a stack of M networks, and leave it at the weights of its best epoch.
 
@@ -135,6 +140,9 @@ def train(
     on_epoch : callable, optional
     generators : Generators, optional
         Torch's global ones by default.
+    batches : callable, optional
+        Returns the batches of an epoch, from rows that no model holds out. By default
+        they are drawn from ``rows``, which otherwise serve for validation alone.
 
     Returns
     -------
@@ -150,16 +158,14 @@ def train(
     best = _Best(network)
     rates = _Rates(optimizer)
     dropped_at = 0  # the epoch
-    training = torch.nonzero((~held_out).any(dim=0)).flatten()
+    batches = batches or _batches_in_memory(rows, held_out, settings, generators.cpu)
     validating = own_rows(held_out)
     history: list[Epoch] = []
     try:
         for number in range(1, settings.n_epochs + 1):
             _train_mode(network)
             losses = []
-            for index in _batches(training, settings, generators.cpu):
-                batch = batch_of(rows, index)
-                is_training = ~held_out[:, index]  # (M, b)
+            for batch, is_training in batches():
                 outputs = network(*batch.inputs, generator=generators.on_device)
                 sample_losses = measure.loss(outputs, *batch.targets)  # (M, b)
                 # Divided by the number of rows, not by the sum of weights, so that a
@@ -212,7 +218,23 @@ def train(
     return history
 
 
-def _batches(
+def _batches_in_memory(
+    rows: TrainingRows[tuple[Tensor, ...]],
+    held_out: Tensor,
+    settings: Settings,
+    generator: torch.Generator | None,
+) -> Batches:
+    """Return the batches of an epoch over rows that some model does not hold out."""
+    training = torch.nonzero((~held_out).any(dim=0)).flatten()
+
+    def batches() -> Iterator[tuple[TrainingRows[tuple[Tensor, ...]], Tensor]]:
+        for index in _row_numbers(training, settings, generator):
+            yield batch_of(rows, index), ~held_out[:, index]
+
+    return batches
+
+
+def _row_numbers(
     rows: Tensor, settings: Settings, generator: torch.Generator | None
 ) -> Iterator[Tensor]:
     """Yield the row numbers of each step of an epoch."""

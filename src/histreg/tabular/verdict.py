@@ -13,6 +13,7 @@ from histreg.tabular.scores import RowScores
 
 N_DRAWS = 1000
 BARELY = 0.05  # a skill below which a model is hardly worth its trouble
+BY_FAR = 10  # times another model's CRPS, beyond which the number says nothing
 Floats = NDArray[np.float64]
 
 
@@ -42,12 +43,16 @@ class Verdict:
         The other model with the lowest CRPS; None if only the constant was compared.
     gain : Estimate, optional
         1 - CRPS / CRPS of that model.
+    calibration : Estimate, optional
+        1 - CRPS of the calibrated distribution / CRPS of the predicted one, if that is
+        surely above 0; the calibrated one is judged then.
     """
 
     skill: Estimate
     r2: Estimate
     best: str | None = None
     gain: Estimate | None = None
+    calibration: Estimate | None = None
 
     def __str__(self) -> str:
         return " ".join(self.sentences())
@@ -58,7 +63,7 @@ class Verdict:
         return self.skill.low > 0
 
     def sentences(self) -> list[str]:
-        """Return the verdict in one or two sentences."""
+        """Return the verdict in one to three sentences."""
         skill = self.skill
         if not self.is_useful:
             words = "worse than" if skill.high < 0 else "Not surely better than"
@@ -67,7 +72,17 @@ class Verdict:
             first = f"Barely better than a constant (skill {skill})."
         else:
             first = f"Better than a constant (skill {skill})."
-        return [first, *self._against_best()]
+        return [first, *self._against_best(), *self._on_calibration()]
+
+    def _on_calibration(self) -> list[str]:
+        if self.calibration is None:
+            return []
+        low, high = _percents(self.calibration.low, self.calibration.high)
+        return [
+            "Its calibrated distribution was judged (`predict --calibrated`, "
+            f"predict_calibrated), which is {_percents(self.calibration.value)[0]} % "
+            f"better than the one before calibration ({low} to {high} %)."
+        ]
 
     def _against_best(self) -> list[str]:
         if self.best is None or self.gain is None:
@@ -82,6 +97,12 @@ class Verdict:
             return [
                 f"{percent} % better than the best simple model, {best} {interval}."
             ]
+        if gain.value < 1 - BY_FAR:
+            return [
+                f"The simple model {best} is better by far: its CRPS is less than a "
+                "tenth. If that is too good to be true, look for a column that gives "
+                "the target away (`histreg check`)."
+            ]
         if gain.high < 0:
             # In percent of the same model, so that both sentences can be compared.
             loss = _percents(-gain.value)[0]
@@ -94,6 +115,7 @@ def verdict_on(
     model: RowScores,
     baselines: Mapping[str, RowScores],
     *,
+    calibrated: RowScores | None = None,
     groups: NDArray[np.int64] | None = None,
     seed: int = 0,
 ) -> Verdict:
@@ -104,11 +126,23 @@ def verdict_on(
     model : RowScores
     baselines : mapping of RowScores
         By name; ``"constant"`` must be there.
+    calibrated : RowScores, optional
+        Of the calibrated distribution of the model, which is judged if it is surely
+        better.
     groups : ndarray of n group numbers, optional
         The bootstrap draws groups instead of rows.
     seed : int
         Of the bootstrap.
     """
+    calibration = None
+    if calibrated is not None:
+        both = np.stack([calibrated.crps, model.crps], axis=1)
+        drawn = bootstrap_means(both, groups=groups, seed=seed)
+        calibration = _one_minus_ratio(both.mean(axis=0), drawn, 0, 1)
+        if calibration.low > 0:
+            model = calibrated
+        else:
+            calibration = None
     constant = baselines[CONSTANT]
     simple = {name: rows for name, rows in baselines.items() if name != CONSTANT}
     best = min(simple, key=lambda name: simple[name].crps.mean(), default=None)
@@ -129,6 +163,7 @@ def verdict_on(
         _one_minus_ratio(means, drawn, 2, 3),
         best,
         None if best is None else _one_minus_ratio(means, drawn, 0, 4),
+        calibration,
     )
 
 

@@ -1,9 +1,12 @@
 """Output: which files may be written."""
 
+import json
 import sys
 
 import pytest
 
+from histreg.cli.study.output import print_tables
+from histreg.report.printed_table import PrintedTable
 from histreg.study.engine.store import Store
 from tests.cli.study.running import study
 from tests.report.examples import RECORDS
@@ -51,3 +54,10 @@ def test_no_command_writes_over_records_or_modules(place, command, monkeypatch):
     # It would be read as records from then on.
     printed = study(*command.split(), "--out", "histreg-study/new.jsonl", code=2)
     assert "--out must not be named .jsonl, as records are" in printed
+
+
+def test_tables_are_one_document_as_json(capsys):
+    tables = [PrintedTable(name, ("a",), [("1",)]) for name in ("one", "two")]
+    print_tables(tables, "json", None)
+    document = json.loads(capsys.readouterr().out)
+    assert [table["title"] for table in document] == ["one", "two"]

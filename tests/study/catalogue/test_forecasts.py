@@ -16,7 +16,7 @@ from histreg.study.methods import (
     L2,
     HLGauss,
 )
-from histreg.study.series.runs import READING, ForecastRun
+from histreg.study.series.runs import ForecastRun, reading_of
 
 
 def trained(name):
@@ -73,9 +73,17 @@ def test_forecasts_per_step_are_the_linear_ones_with_another_head():
     assert {run for run in per_step if run.seed == 1} <= searched
 
 
+def test_pooled_forecasts_are_those_of_networks_with_another_head():
+    pooled = trained("forecasts-pooled")
+    usual = [run for run in trained("forecasts") if run.architecture != "Linear"]
+    assert [replace(run, head="over-time") for run in pooled] == usual
+    assert {tuple(run.changes) for run in pooled} == {("shared head",)}
+
+
 def test_direct_forecasts_are_the_same_without_a_projection():
     direct = trained("forecasts-direct")
-    assert [replace(run, **READING) for run in direct] == trained("forecasts")
+    read = [replace(run, **reading_of(run.architecture)) for run in direct]
+    assert read == trained("forecasts")
     assert {tuple(run.changes) for run in direct} == {
         ("direct head", "PyTorch weights", "stopped by loss")
     }

@@ -10,9 +10,9 @@ from dataclasses import replace
 import pytest
 import torch
 
+from histreg.executors import InProcess, Processes
 from histreg.study.engine import runner
 from histreg.study.engine import store as store_module
-from histreg.study.engine.executors import InProcess, Processes
 from histreg.study.engine.runner import plan
 from histreg.study.engine.store import DamageWarning, State, Store
 from histreg.study.methods import L2, MDN, HLGauss, LinearRegression
@@ -200,7 +200,7 @@ import signal
 import sys
 from histreg.study.engine import runner
 from histreg.study.engine import store as store_module
-from histreg.study.engine.executors import Processes
+from histreg.executors import Processes
 from histreg.study.engine.store import Store
 from tests.study.gated import GatedRun
 

@@ -10,13 +10,14 @@ from histreg.study.series.forecasters import (
     BODIES,
     HEADS_AFTER_PROJECTION,
     Dense,
+    OverTime,
     PerStep,
     Shared,
     Transformer,
     projected_head,
     start_as_keras,
 )
-from histreg.study.series.runs import ARCHITECTURES, DIRECT, HEADS
+from histreg.study.series.runs import ARCHITECTURES, DIRECT, LINEAR_HEADS
 
 EACH = pytest.mark.parametrize("name", BODIES)
 EACH_HEAD = pytest.mark.parametrize("kind", HEADS_AFTER_PROJECTION)
@@ -24,7 +25,7 @@ EACH_HEAD = pytest.mark.parametrize("kind", HEADS_AFTER_PROJECTION)
 
 def test_runs_know_bodies_and_heads_by_their_names():
     assert tuple(BODIES) == ARCHITECTURES
-    assert (DIRECT, *HEADS_AFTER_PROJECTION) == HEADS
+    assert (DIRECT, *HEADS_AFTER_PROJECTION) == LINEAR_HEADS
 
 
 @EACH
@@ -234,3 +235,32 @@ def test_every_kernel_of_a_body_is_drawn_anew_for_keras(name):
             assert torch.equal(weights, before[which])
         elif weights.ndim > 1:
             assert not torch.equal(weights, before[which])
+
+
+def test_states_are_projected_along_time_before_one_head_reads_them():
+    head = OverTime(n_inputs=8, n_states=3, n_steps=4, n_outputs=5)
+    states = torch.randn(2, 8, 3)
+    along, read = head.projection, head.linear
+    projected = torch.einsum("bis,ti->bts", states, along.weight)
+    projected = projected + along.bias[:, None]
+    expected = torch.einsum("bts,os->bto", projected, read.weight) + read.bias
+    torch.testing.assert_close(head(states), expected)
+
+
+def test_of_a_linear_model_the_head_over_time_is_the_shared_one():
+    body, x = BODIES["Linear"](7, 8), torch.randn(2, 8, 7)
+    shared = projected_head("shared", body.n_features, 4, 5)
+    over_time = OverTime(8, body.n_states, 4, 5)
+    over_time.projection.load_state_dict(shared[0].state_dict())
+    over_time.linear.load_state_dict(shared[1].linear.state_dict())
+    torch.testing.assert_close(over_time(body.states(x)), shared(body(x)))
+
+
+@pytest.mark.parametrize("name", ["LSTM", "GRU", "Transformer"])
+def test_features_of_networks_are_of_their_states(name):
+    torch.manual_seed(0)
+    body, x = BODIES[name](7, 8).eval(), torch.randn(2, 8, 7)
+    states = body.states(x)
+    assert states.shape == (2, 8, body.n_states)
+    pooled = states.mean(dim=1) if name == "Transformer" else states[:, -1]
+    torch.testing.assert_close(body(x), pooled)

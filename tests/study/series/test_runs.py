@@ -8,7 +8,7 @@ import pytest
 
 from histreg.study.catalogue import EXPERIMENTS
 from histreg.study.methods import L2
-from histreg.study.series.runs import READING, ForecastRun
+from histreg.study.series.runs import READING, ForecastRun, reading_of
 from tests.study.descriptions import run_of as described
 from tests.study.series.examples import HL, run_of
 
@@ -50,7 +50,7 @@ def test_a_run_of_before_there_were_readings_keeps_its_key():
 
 
 def test_the_label_tells_what_differs_from_the_reading_of_the_paper():
-    usual = ForecastRun("ETTh1", "GRU", L2(), 3, **READING)
+    usual = ForecastRun("ETTh1", "GRU", L2(), 3, **reading_of("GRU"))
     assert (usual.label, usual.changes) == ("ETTh1, GRU, l2, seed 3", [])
     changed = replace(usual, subtracts_last=True, epochs=2, learning_rate=3e-4)
     assert changed.changes == [
@@ -63,7 +63,7 @@ def test_other_readings_are_told_by_what_they_have_instead():
     assert ForecastRun("ETTh1", "GRU", L2(), 3).changes == [
         *("direct head", "PyTorch weights", "stopped by loss")
     ]
-    usual = ForecastRun("ETTh1", "GRU", L2(), 3, **READING)
+    usual = ForecastRun("ETTh1", "GRU", L2(), 3, **reading_of("GRU"))
     assert replace(usual, head="dense").changes == ["dense head"]
 
 

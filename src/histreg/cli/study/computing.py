@@ -80,11 +80,11 @@ def compute(
     if_stopped : str
         Printed if a second Ctrl-C ends the command while the first is being handled.
     executor : str, optional
-        See `histreg.study.engine.executors.pool_of`.
+        See `histreg.executors.pool_of`.
     """
     from histreg.cli.study.progress import study_progress
+    from histreg.executors import pool_of
     from histreg.study.engine import runner
-    from histreg.study.engine.executors import pool_of
 
     try:
         with (

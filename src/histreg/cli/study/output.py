@@ -25,8 +25,9 @@ def check_output_file(
 
 
 def print_tables(tables: Iterable[PrintedTable], form: str, out: Path | None) -> None:
-    """Print tables one after another, or write them to a file."""
-    text = "\n\n".join(table.shown(form) for table in tables)
+    """Print tables one after another, or as one list, or write them to a file."""
+    texts = [table.shown(form) for table in tables]
+    text = f"[{', '.join(texts)}]" if form == "json" else "\n\n".join(texts)
     if out is None:
         print(text)
         return

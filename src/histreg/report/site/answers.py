@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from histreg.report.conclusions import conclusion_of
+from histreg.report.results import Results
 from histreg.report.site.story import verdicts_in_words
 from histreg.report.site.study_results import JudgedClaim
 from histreg.study.analysis.statistics import Setting, settings_over_seeds
@@ -27,7 +29,7 @@ WITH_LOSSES: tuple[type[Any], ...] = (TabularRun, ForecastRun, ValueRun)
 def answer_of(
     experiment: Experiment, records: Sequence[Record], judged: Sequence[JudgedClaim]
 ) -> str:
-    """Return the answer: the experiment's own words, its claims, or its comparisons.
+    """Return the answer: the experiment's conclusion, its claims, or its comparisons.
 
     Parameters
     ----------
@@ -39,8 +41,9 @@ def answer_of(
     """
     if not records:
         return NO_ANSWER
-    if experiment.conclusion:
-        return experiment.conclusion
+    conclusion = conclusion_of(Results(experiment, records))
+    if conclusion:
+        return conclusion
     decided = [each for each in judged if each.verdict is not Verdict.NOT_RUN]
     if len(decided) == 1:
         return _judged(decided[0])
@@ -80,8 +83,8 @@ def compared(records: Sequence[Record]) -> str:
     if len(ratios) == 1:
         return f"The {METRIC} of HL-Gauss is {ratios[0]:.2f} of that of l2."
     return (
-        f"HL-Gauss has the lower {METRIC} than l2 in {n_lower} of {len(ratios)} "
-        "comparisons with everything else equal."
+        f"HL-Gauss has the lower {METRIC} than l2 in {n_lower or 'none'} of "
+        f"{len(ratios)} comparisons with everything else equal."
     )
 
 

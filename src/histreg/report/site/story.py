@@ -16,6 +16,9 @@ from matplotlib.figure import Figure
 from histreg.bins import PRESETS
 from histreg.report.claim_tables import counts_of
 from histreg.report.colours import BLUE, GREY, ORANGE
+from histreg.report.printed_table import PrintedTable
+from histreg.report.site import narration
+from histreg.report.site.narration import joined
 from histreg.report.site.study_results import JudgedClaim
 from histreg.study.analysis.comparisons import Comparison
 from histreg.study.analysis.ratios import (
@@ -119,21 +122,16 @@ def answer(effects: Sequence[Effect]) -> str:
         text = f"{len(below) or 'none'} {where.format(n=len(of_group))}"
         decided = [effect for effect in below if effect.is_decided]
         if group == TABLES and decided:
-            listed = _joined([f"{_lower(e)} on {e.label}" for e in decided])
+            listed = joined([f"{_lower(e)} on {e.label}" for e in decided])
             text += f" ({listed})"
         parts.append(text)
     if not parts:
         return "No data set has records of both losses yet."
-    return f"HL-Gauss has a lower test MAE than the squared error on {_joined(parts)}."
+    return f"HL-Gauss has a lower test MAE than the squared error on {joined(parts)}."
 
 
 def _lower(effect: Effect) -> str:
-    return f"by {1 - effect.ratio:.0%}"
-
-
-def _joined(parts: Sequence[str]) -> str:
-    *first, last = parts
-    return f"{', '.join(first)} and {last}" if first else last
+    return f"by {100 * (1 - effect.ratio):.0f} %"
 
 
 def draw_effects(effects: Sequence[Effect]) -> Figure:
@@ -190,22 +188,30 @@ class Section:
         Those that were run.
     n_open : int
         How many more were not run.
+    sentences : sequence of str
+        What the records say, in numbers.
+    table : PrintedTable, optional
+        The same as a table.
     """
 
     title: str
     text: str
     claims: Sequence[JudgedClaim]
     n_open: int
+    sentences: Sequence[str] = ()
+    table: PrintedTable | None = None
 
     @property
     def summary(self) -> str:
         """How the claims were decided, in a sentence."""
-        return verdicts_in_words(self.claims)
+        more = f" {self.n_open} more not run." if self.claims and self.n_open else ""
+        return verdicts_in_words(self.claims) + more
 
 
 WHEN = (
     "When does it help?",
-    "On other data and models, with wrong targets, and with settings as they come.",
+    "Does it on other data and models, with wrong targets, and with settings as they "
+    "come?",
     ("K10", "K31", "K32", "K33", "K34", "K36", "K37", "K29", "K41"),
 )
 WHY = (
@@ -218,7 +224,7 @@ WHY = (
     (
         "Is it a better representation?",
         "If so, what HL-Gauss has learnt would help the squared error too.",
-        ("K19", "K20", "K21", "K22", "K23", "K24"),
+        ("K19", "K20", "K21", "K21b", "K22", "K23", "K24"),
     ),
     (
         "Is it something simpler?",
@@ -231,13 +237,33 @@ USE = ("K17", "K18", "K40", "K41")
 
 
 def section(
-    judged: Iterable[JudgedClaim], title: str, text: str, names: Sequence[str]
+    judged: Iterable[JudgedClaim],
+    title: str,
+    text: str,
+    names: Sequence[str],
+    sentences: Sequence[str] = (),
+    table: PrintedTable | None = None,
 ) -> Section:
     """Return a section with the claims of these names, in their order."""
     by_name = {each.claim.name: each for each in judged}
     claims = [by_name[name] for name in names]
     run = [each for each in claims if each.verdict is not Verdict.NOT_RUN]
-    return Section(title, text, run, len(claims) - len(run))
+    return Section(title, text, run, len(claims) - len(run), sentences, table)
+
+
+def when_section(judged: Iterable[JudgedClaim], evidence: Evidence) -> Section:
+    """Return the section on when the loss helps."""
+    return section(judged, *WHEN, narration.when(evidence))
+
+
+def why_sections(judged: Sequence[JudgedClaim], evidence: Evidence) -> list[Section]:
+    """Return the sections on why it helps."""
+    optimised, represented, simpler = WHY
+    return [
+        section(judged, *optimised, narration.optimisation(evidence)),
+        section(judged, *represented, narration.representation(evidence)),
+        section(judged, *simpler, table=narration.simpler(evidence)),
+    ]
 
 
 def verdicts_in_words(claims: Sequence[JudgedClaim]) -> str:

@@ -123,8 +123,8 @@ class _Site:
             effects=page_figure(story.draw_effects(effects), "effects")
             if effects
             else None,
-            when=story.section(judged, *story.WHEN),
-            why=[story.section(judged, *each) for each in story.WHY],
+            when=story.when_section(judged, self.study.evidence),
+            why=story.why_sections(judged, self.study.evidence),
             failed=story.failed(of_paper),
             advice=story.advice(),
             use=story.section(judged, "", "", story.USE),

@@ -143,8 +143,8 @@ class Experiment:
     pairing : Pairing, optional
         If not given, there is no table of paired differences.
     conclusion : str
-        The answer to the question, in a sentence without numbers, where neither claims
-        nor comparisons of losses give it.
+        One of `histreg.report.conclusions.KINDS`, which answers the question where
+        neither claims nor comparisons of losses do.
 
     Examples
     --------

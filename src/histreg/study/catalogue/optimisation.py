@@ -99,10 +99,7 @@ EXPERIMENTS = (
             "snapshots",
             "Predicted histograms of three test rows at a few epochs, with the truth.",
         ),
-        conclusion=(
-            "At first all rows get much the same histogram, that of all targets; then "
-            "each finds its own place, and in the end its own width."
-        ),
+        conclusion="snapshots",
     ),
     Experiment(
         "annealing",

@@ -209,6 +209,6 @@ EXPERIMENTS = (
         "which has all y of Pole on its borders, and on one moved off them.",
         figure=FigureSpec(caption="Errors of each target on either grid."),
         pairing=Pairing(_on_usual_borders),
-        conclusion="Yes: where no y lies on a border, a narrow target does harm.",
+        conclusion="grid",
     ),
 )

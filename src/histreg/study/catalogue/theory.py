@@ -19,9 +19,7 @@ EXPERIMENTS = (
         figure=FigureSpec(
             "targets", "The density of each data set's targets, in 30 bins."
         ),
-        conclusion=(
-            "Each data set has its own shape, and on Pole all targets lie on a grid."
-        ),
+        conclusion="targets",
     ),
     Experiment(
         "bias",
@@ -55,10 +53,7 @@ EXPERIMENTS = (
         figure=FigureSpec(
             "bound", "The squared difference of means and both bounds over epsilon."
         ),
-        conclusion=(
-            "Which of them is the smaller depends on the distance between prediction "
-            "and target."
-        ),
+        conclusion="bound",
     ),
     Experiment(
         "theorems",

@@ -64,10 +64,7 @@ EXPERIMENTS = (
             "The episodes along the file of each game, those of the test darker; a "
             "mark where the game was over, and another where the time limit ended it.",
         ),
-        conclusion=(
-            "Yes, all that are used: a game whose replay falls out of step with its "
-            "file is refused."
-        ),
+        conclusion="replays",
     ),
     Experiment(
         "values",

@@ -21,7 +21,7 @@ from histreg.study.datasets import GAMES, SERIES
 from histreg.study.engine.runs import Record, Run
 from histreg.study.measurements import Measurement
 from histreg.study.methods import L2, HLGauss, Method
-from histreg.study.series.runs import READING, ForecastRun
+from histreg.study.series.runs import ForecastRun, reading_of
 from histreg.study.tabular.runs import TabularRun
 
 
@@ -103,7 +103,8 @@ class Evidence:
         self, name: str, architecture: str, method: L2 | HLGauss, metric: str
     ) -> BySeed:
         """Return a metric of a forecaster by seed; nothing if there is no such run."""
-        wanted = ForecastRun(name, architecture, method, 0, **READING)
+        reading = reading_of(architecture)
+        wanted = ForecastRun(name, architecture, method, 0, **reading)
         if self.epochs is not None:
             wanted = wanted.for_epochs(self.epochs)
         setting = self._forecasts.get(wanted)

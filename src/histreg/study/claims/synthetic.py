@@ -41,7 +41,7 @@ AREAS = (
 )
 
 
-class _Sines:
+class Sines:
     """The best rates of the losses and targets whose runs all have a record."""
 
     def __init__(self, evidence: Evidence) -> None:
@@ -60,14 +60,17 @@ class _Sines:
         }
 
     def best(self, loss: Loss, alpha: float, beta: float) -> BestRate | None:
+        """Return a loss on a target at its best rate; None if a run is missing."""
         method, support = loss
         return self._best.get((method.name, alpha, beta, support))
 
     def areas(self, loss: Loss, alpha: float, beta: float = 0.0) -> BySeed:
+        """Return the areas under its error by seed; nothing if a run is missing."""
         best = self.best(loss, alpha, beta)
         return {} if best is None else best.areas
 
     def finals(self, loss: Loss, alpha: float, beta: float = 0.0) -> BySeed:
+        """Return its last errors by seed; nothing if a run is missing."""
         best = self.best(loss, alpha, beta)
         return {} if best is None else best.finals
 
@@ -83,7 +86,7 @@ def _on_sines(findings: list[Finding]) -> list[Finding]:
 
 
 def _frequency(evidence: Evidence) -> list[Finding]:
-    sines = _Sines(evidence)
+    sines = Sines(evidence)
     return _on_sines(
         [
             lower(
@@ -98,7 +101,7 @@ def _frequency(evidence: Evidence) -> list[Finding]:
 
 
 def _faster(evidence: Evidence) -> list[Finding]:
-    sines = _Sines(evidence)
+    sines = Sines(evidence)
     return _on_sines(
         [
             lower(
@@ -112,7 +115,7 @@ def _faster(evidence: Evidence) -> list[Finding]:
 
 
 def _offset(evidence: Evidence) -> list[Finding]:
-    sines = _Sines(evidence)
+    sines = Sines(evidence)
     grows = [
         lower(
             f"l2: beta {a:g} below beta {b:g}",
@@ -134,7 +137,7 @@ def _offset(evidence: Evidence) -> list[Finding]:
 
 
 def _fit(evidence: Evidence) -> list[Finding]:
-    sines = _Sines(evidence)
+    sines = Sines(evidence)
     return _on_sines(
         [
             in_range(

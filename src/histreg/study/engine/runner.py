@@ -16,9 +16,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 from histreg.errors import InputError
+from histreg.executors import Pool, WorkerLostError, is_stopping
 from histreg.study.engine.checkpoints import CheckpointError
 from histreg.study.engine.environment import environment
-from histreg.study.engine.executors import Pool, WorkerLostError, is_stopping
 from histreg.study.engine.runs import Record, Run
 from histreg.study.engine.store import DamageWarning, Store
 from histreg.study.engine.store_files import DiskFullError
@@ -221,7 +221,7 @@ def run(
     runs : iterable of Run
     store : Store
     pool : Pool
-        The workers, see `histreg.study.engine.executors`.
+        The workers, see `histreg.executors`.
     data_dir : str, optional
         Folder in which data sets are looked for first.
     modules : sequence of str

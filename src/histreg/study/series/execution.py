@@ -22,8 +22,14 @@ from histreg.study.engine.runs import Outcome, RunContext, check_parts
 from histreg.study.engine.seeding import seed_of
 from histreg.study.methods import L2, HLGauss
 from histreg.study.networks.single_training import NetworkTraining, spread_scores, under
-from histreg.study.series.forecasters import BODIES, projected_head, start_as_keras
-from histreg.study.series.runs import DIRECT, ForecastRun
+from histreg.study.series.forecasters import (
+    BODIES,
+    Body,
+    OverTime,
+    projected_head,
+    start_as_keras,
+)
+from histreg.study.series.runs import DIRECT, OVER_TIME, ForecastRun
 from histreg.study.series.windows import SeriesWindows, windows_of
 
 QUANTILES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
@@ -53,8 +59,8 @@ class ForecastObjective(ABC):
     """The loss of a forecaster, and the meaning of its outputs."""
 
     @abstractmethod
-    def head(self, n_features: int, kind: str) -> nn.Module:
-        """Return the head that follows the body, see `ForecastRun.head`."""
+    def head(self, body: Body, kind: str) -> nn.Module:
+        """Return the head that follows a body, see `ForecastRun.head`."""
 
     @abstractmethod
     def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
@@ -75,11 +81,11 @@ class Numbers(ForecastObjective):
     def __init__(self, n_steps: int) -> None:
         self.n_steps = n_steps
 
-    def head(self, n_features: int, kind: str) -> nn.Module:
+    def head(self, body: Body, kind: str) -> nn.Module:
         """Return a head with one output per step."""
         if kind == DIRECT:
-            return nn.Linear(n_features, self.n_steps)
-        head = projected_head(kind, n_features, self.n_steps, 1)
+            return nn.Linear(body.n_features, self.n_steps)
+        head = _head_of_steps(body, kind, self.n_steps, 1)
         return nn.Sequential(head, nn.Flatten())  # (b, n_steps, 1) -> (b, n_steps)
 
     def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
@@ -99,11 +105,11 @@ class Histograms(ForecastObjective):
         self.bins: Bins = method.bins(low, high)
         self._loss = HistogramLoss(self.bins, sigma_in_bins=method.sigma_in_bins)
 
-    def head(self, n_features: int, kind: str) -> nn.Module:
+    def head(self, body: Body, kind: str) -> nn.Module:
         """Return a head with one row of logits per step."""
         if kind == DIRECT:
-            return HistogramHead(n_features, self.bins, n_targets=self.n_steps)
-        return projected_head(kind, n_features, self.n_steps, self.bins.n_bins)
+            return HistogramHead(body.n_features, self.bins, n_targets=self.n_steps)
+        return _head_of_steps(body, kind, self.n_steps, self.bins.n_bins)
 
     def loss(self, outputs: Tensor, y: Tensor) -> Tensor:
         """Return the mean histogram loss."""
@@ -119,18 +125,28 @@ class Histograms(ForecastObjective):
         return Histogram(self.bins, logits=outputs)
 
 
-class Forecaster(nn.Module):
-    """A body and a head; see `ForecastRun.subtracts_last`."""
+def _head_of_steps(body: Body, kind: str, n_steps: int, n_outputs: int) -> nn.Module:
+    if kind == OVER_TIME:
+        return OverTime(body.n_inputs, body.n_states, n_steps, n_outputs)
+    return projected_head(kind, body.n_features, n_steps, n_outputs)
 
-    def __init__(self, body: nn.Module, head: nn.Module, *, subtracts_last: bool):
+
+class Forecaster(nn.Module):
+    """A body and a head; see `ForecastRun`."""
+
+    def __init__(
+        self, body: Body, head: nn.Module, *, reads_states: bool, subtracts_last: bool
+    ) -> None:
         super().__init__()
-        self.body, self.head, self.subtracts_last = body, head, subtracts_last
+        self.body, self.head = body, head
+        self.reads_states, self.subtracts_last = reads_states, subtracts_last
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the outputs of the head: (b, n_inputs, c) -> (b, n_steps, ...)."""
         if self.subtracts_last:
             x = x - x[:, -1:]
-        outputs: Tensor = self.head(self.body(x))
+        read = self.body.states(x) if self.reads_states else self.body(x)
+        outputs: Tensor = self.head(read)
         return outputs
 
 
@@ -148,9 +164,13 @@ class ForecastTraining(NetworkTraining):
         torch.manual_seed(seed_of(run.seed, "body", run.architecture))
         body = BODIES[run.architecture](parts["train"].values.shape[1], run.n_inputs)
         torch.manual_seed(seed_of(run.seed, "head", run.architecture))
-        n_features = int(body.n_features)  # type: ignore[arg-type]
-        head = self.objective.head(n_features, run.head)
-        network = Forecaster(body, head, subtracts_last=run.subtracts_last)
+        head = self.objective.head(body, run.head)
+        network = Forecaster(
+            body,
+            head,
+            reads_states=run.head == OVER_TIME,
+            subtracts_last=run.subtracts_last,
+        )
         if run.first_weights == "keras":
             for name, part in (("body", body), ("head", head)):
                 torch.manual_seed(seed_of(run.seed, name, run.architecture))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 import torch
@@ -12,31 +13,60 @@ WIDTH, LAYERS, DROPOUT = 256, 2, 0.1  # of recurrent bodies
 MODEL, BLOCKS, HEADS, FORWARD = 128, 3, 8, 512  # of the transformer
 
 
-class LastChannel(nn.Module):
+class Body(nn.Module, ABC):
+    """From a sequence to a state after each input, and to features of them all.
+
+    Parameters
+    ----------
+    n_inputs : int
+    n_states : int
+        The size of a state, s.
+    n_features : int
+    """
+
+    def __init__(self, n_inputs: int, n_states: int, n_features: int) -> None:
+        super().__init__()
+        self.n_inputs, self.n_states = n_inputs, n_states
+        self.n_features = n_features
+
+    @abstractmethod
+    def states(self, x: Tensor) -> Tensor:
+        """Return the states: (b, n_inputs, c) -> (b, n_inputs, s)."""
+
+    @abstractmethod
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the features: (b, n_inputs, c) -> (b, n_features)."""
+
+
+class LastChannel(Body):
     """The past values of the target, unchanged: the body of a linear forecaster."""
 
     def __init__(self, n_channels: int, n_inputs: int) -> None:  # noqa: ARG002
-        super().__init__()
-        self.n_features = n_inputs
+        super().__init__(n_inputs, 1, n_inputs)
+
+    def states(self, x: Tensor) -> Tensor:
+        """Return the last channel: (b, n_inputs, c) -> (b, n_inputs, 1)."""
+        return x[..., -1:]
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the last channel: (b, n_inputs, c) -> (b, n_inputs)."""
         return x[..., -1]
 
 
-class Recurrent(nn.Module):
+class Recurrent(Body):
     """Layers of LSTM or GRU, each followed by layer norm and dropout.
 
     Parameters
     ----------
     layer : callable
         ``nn.LSTM`` or ``nn.GRU``.
-    n_channels : int
+    n_channels, n_inputs : int
     """
 
-    def __init__(self, layer: type[nn.LSTM | nn.GRU], n_channels: int) -> None:
-        super().__init__()
-        self.n_features = WIDTH
+    def __init__(
+        self, layer: type[nn.LSTM | nn.GRU], n_channels: int, n_inputs: int
+    ) -> None:
+        super().__init__(n_inputs, WIDTH, WIDTH)
         widths = [n_channels] + [WIDTH] * (LAYERS - 1)
         self.layers = nn.ModuleList(
             layer(width, WIDTH, batch_first=True) for width in widths
@@ -44,19 +74,22 @@ class Recurrent(nn.Module):
         self.norms = nn.ModuleList(nn.LayerNorm(WIDTH) for _ in widths)
         self.dropout = nn.Dropout(DROPOUT)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Return the last state: (b, n_inputs, c) -> (b, 256)."""
+    def states(self, x: Tensor) -> Tensor:
+        """Return the states: (b, n_inputs, c) -> (b, n_inputs, 256)."""
         for layer, norm in zip(self.layers, self.norms, strict=True):
             x = self.dropout(norm(layer(x)[0]))
-        return x[:, -1]
+        return x
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the last state: (b, n_inputs, c) -> (b, 256)."""
+        return self.states(x)[:, -1]
 
 
-class Transformer(nn.Module):
+class Transformer(Body):
     """Encoder blocks over time steps with sinusoidal positions, then their mean."""
 
     def __init__(self, n_channels: int, n_inputs: int) -> None:
-        super().__init__()
-        self.n_features = MODEL
+        super().__init__(n_inputs, MODEL, MODEL)
         self.embedding = nn.Linear(n_channels, MODEL)
         self.register_buffer("places", _places(n_inputs), persistent=False)
         block = nn.TransformerEncoderLayer(
@@ -64,9 +97,14 @@ class Transformer(nn.Module):
         )
         self.blocks = nn.TransformerEncoder(block, BLOCKS, enable_nested_tensor=False)
 
+    def states(self, x: Tensor) -> Tensor:
+        """Return the states: (b, n_inputs, c) -> (b, n_inputs, 128)."""
+        states: Tensor = self.blocks(self.embedding(x) + self.places)
+        return states
+
     def forward(self, x: Tensor) -> Tensor:
         """Return the mean over time steps: (b, n_inputs, c) -> (b, 128)."""
-        return self.blocks(self.embedding(x) + self.places).mean(dim=1)
+        return self.states(x).mean(dim=1)
 
 
 class PerStep(nn.Module):
@@ -123,6 +161,28 @@ class Dense(nn.Module):
         """Return (b, n_steps) -> (b, n_steps, n_outputs)."""
         outputs: Tensor = self.linear(projected)
         return outputs.unflatten(-1, self.shape)
+
+
+class OverTime(nn.Module):
+    """A projection of states along time to the steps, and one head for all of them.
+
+    Parameters
+    ----------
+    n_inputs, n_states, n_steps, n_outputs : int
+    """
+
+    def __init__(
+        self, n_inputs: int, n_states: int, n_steps: int, n_outputs: int
+    ) -> None:
+        super().__init__()
+        self.projection = nn.Linear(n_inputs, n_steps)
+        self.linear = nn.Linear(n_states, n_outputs)
+
+    def forward(self, states: Tensor) -> Tensor:
+        """Return (b, n_inputs, n_states) -> (b, n_steps, n_outputs)."""
+        projected = self.projection(states.transpose(1, 2)).transpose(1, 2)
+        outputs: Tensor = self.linear(projected)
+        return outputs
 
 
 HEADS_AFTER_PROJECTION: dict[str, Callable[[int, int], nn.Module]] = {
@@ -195,10 +255,10 @@ def _places(n: int) -> Tensor:  # (n, MODEL)
     return torch.stack([(place * rate).sin(), (place * rate).cos()], dim=-1).flatten(1)
 
 
-BODIES: dict[str, Callable[[int, int], nn.Module]] = {
+BODIES: dict[str, Callable[[int, int], Body]] = {
     "Linear": LastChannel,
-    "LSTM": lambda n_channels, n_inputs: Recurrent(nn.LSTM, n_channels),  # noqa: ARG005
-    "GRU": lambda n_channels, n_inputs: Recurrent(nn.GRU, n_channels),  # noqa: ARG005
+    "LSTM": lambda n_channels, n_inputs: Recurrent(nn.LSTM, n_channels, n_inputs),
+    "GRU": lambda n_channels, n_inputs: Recurrent(nn.GRU, n_channels, n_inputs),
     "Transformer": Transformer,
 }
-"""From the number of channels and of moments seen to a body with ``n_features``."""
+"""From the number of channels and of moments seen to a body."""

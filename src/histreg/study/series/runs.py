@@ -20,8 +20,11 @@ each step, and what histograms for all steps add."""
 COUNTS = ("epochs", "patience", "batch_size", "n_inputs", "n_steps")
 RATES = ("learning_rate", "weight_decay")
 DIRECT = "direct"
-HEADS = (DIRECT, "per-step", "shared", "dense")
-ARCHITECTURES = ("Linear", "LSTM", "GRU", "Transformer")
+OVER_TIME = "over-time"
+LINEAR_HEADS = (DIRECT, "per-step", "shared", "dense")
+HEADS = (*LINEAR_HEADS, OVER_TIME)
+LINEAR = "Linear"
+ARCHITECTURES = (LINEAR, "LSTM", "GRU", "Transformer")
 """Bodies and heads, see `histreg.study.series.forecasters`."""
 FIRST_WEIGHTS = {"pytorch": "PyTorch", "keras": "Keras"}
 CRITERIA = ("loss", "MSE")
@@ -30,8 +33,18 @@ READING: Mapping[str, Any] = {
     "first_weights": "keras",
     "validation": "MSE",
 }
-"""Our choices where the paper is not explicit: of `forecast-readings`, those nearest to
-its test MSE, see docs/forecasts.md."""
+"""Our choices for the linear model where the paper is not explicit: of
+`forecast-readings`, those nearest to its test MSE, see docs/forecasts.md."""
+
+
+def reading_of(architecture: str) -> dict[str, Any]:
+    """Return our choices where the paper is not explicit.
+
+    The projection to the prediction length is along time: from the states after the
+    inputs to as many as steps, of which one head reads each. A linear model has one
+    number as its state, so that this is what its shared head does.
+    """
+    return {**READING} if architecture == LINEAR else {**READING, "head": OVER_TIME}
 
 
 @dataclass(frozen=True)
@@ -59,9 +72,10 @@ class ForecastRun(NetworkRun):
     batch_size : int
     n_inputs, n_steps : int
         Number of time steps that are seen, and that are forecast.
-    head : {"direct", "per-step", "shared", "dense"}
-        How features become the outputs of each step: by one layer, or by a projection
-        to the ``n_steps`` and a head on it, see `projected_head`.
+    head : {"direct", "per-step", "shared", "dense", "over-time"}
+        How features become the outputs of each step: by one layer, by a projection
+        to the ``n_steps`` and a head on it, see `projected_head`, or by a projection of
+        the states along time and a head on each, see `OverTime`.
     first_weights : {"pytorch", "keras"}
         The library whose default initialisation is used.
     validation : {"loss", "MSE"}
@@ -132,7 +146,7 @@ class ForecastRun(NetworkRun):
         otherwise = [
             words
             for name, words in self.reading.items()
-            if getattr(self, name) != READING[name]
+            if getattr(self, name) != reading_of(self.architecture)[name]
         ]
         return subtracted + otherwise + self.changed_numbers
 

@@ -1,4 +1,4 @@
-"""Executors: where stacks are computed, with the interface of ``concurrent.futures``.
+"""Executors: where tasks are computed, with the interface of ``concurrent.futures``.
 
 A `Pool` is an executor that survives the loss of workers: the task of a worker that
 dies fails with `WorkerLostError`, and the pool is repaired for the next task.
@@ -38,7 +38,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class WorkerLostError(Exception):
-    """The process that computed a stack is gone."""
+    """The process that computed a task is gone."""
 
 
 class PoolLostError(InputError):
@@ -64,7 +64,7 @@ def is_stopping() -> bool:
 
 
 class Pool(ABC):
-    """Workers that compute stacks."""
+    """Workers that compute tasks."""
 
     n_workers: int
 
@@ -198,9 +198,9 @@ class Processes(Pool):
 class DaskCluster(Pool):
     """Workers of a Dask scheduler.
 
-    The store and the data sets must be on a file system that they share; neither goes
-    through the scheduler. A task whose worker dies is given to another by Dask itself.
-    Tasks poll the scheduler to see whether to stop.
+    The files that tasks read and write must be on a file system that the workers share;
+    none goes through the scheduler. A task whose worker dies is given to another by
+    Dask itself. Tasks poll the scheduler to see whether to stop.
 
     Parameters
     ----------
@@ -301,7 +301,7 @@ class DaskCluster(Pool):
         except OSError as error:
             raise PoolLostError(
                 f"the Dask scheduler at {self._address} no longer answers; "
-                "finished runs are safe: run the same command again once a scheduler "
+                "what was finished is kept: run the same command again once one "
                 "is running"
             ) from error
 

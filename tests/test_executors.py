@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from histreg.study.engine import executors, runner
-from histreg.study.engine.executors import (
+from histreg import executors
+from histreg.executors import (
     DaskCluster,
     InProcess,
     Processes,
@@ -17,6 +17,7 @@ from histreg.study.engine.executors import (
     is_stopping,
     pool_of,
 )
+from histreg.study.engine import runner
 from histreg.study.engine.store import State, Store
 from histreg.study.methods import L2, HLGauss
 from histreg.study.tabular.runs import TabularRun
@@ -71,7 +72,7 @@ def test_a_pool_outlives_its_workers(processes):
 STARTING = """
 import os, sys, time
 from pathlib import Path
-from histreg.study.engine.executors import Processes
+from histreg.executors import Processes
 
 place = Path(sys.argv[1])
 if __name__ == "__mp_main__":  # a worker that is starting
