@@ -248,7 +248,7 @@ class NumberScaling(nn.Module):
             np.sort(column[~gap])
             for column, gap in zip(numbers.T, missing.T, strict=True)
         ]
-        has_gaps = missing.any(axis=0)
+        has_gaps: NDArray[np.bool_] = missing.any(axis=0)  # (d,)
         if is_derived is not None:
             has_gaps &= ~is_derived
         return cls.of_ordered(present, has_gaps, n_knots)
