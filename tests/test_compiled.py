@@ -127,3 +127,21 @@ def test_a_module_is_copied_with_its_table(generator):
     loss = HistogramLoss(BINS)
     value = loss(logits.requires_grad_(), y)
     assert torch.equal(copy.deepcopy(loss)(logits, y), value)
+
+
+def test_the_gradient_of_a_mean_takes_part_in_a_longer_chain(generator):
+    bins = Bins.around(0.0, 10.0)
+    logits = torch.randn(8, 100, generator=generator, requires_grad=True)
+    y = torch.rand(8, generator=generator) * 10
+    loss = HistogramLoss(bins)
+    (single,) = torch.autograd.grad(loss(logits, y), logits)
+    (tripled,) = torch.autograd.grad(3 * loss(logits, y), logits)
+    torch.testing.assert_close(tripled, 3 * single)
+    (batched,) = torch.autograd.grad(
+        loss(logits, y), logits, torch.tensor([1.0, 2.0]), is_grads_batched=True
+    )
+    torch.testing.assert_close(batched, torch.stack([single, 2 * single]))
+    (by_sample,) = torch.autograd.grad(
+        HistogramLoss(bins, reduction="none")(logits, y).mean(), logits
+    )
+    torch.testing.assert_close(single, by_sample)

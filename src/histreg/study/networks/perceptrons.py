@@ -315,34 +315,33 @@ class FusedAdam:
     def __init__(
         self, network: Perceptrons, *, learning_rate: float, epsilon: float
     ) -> None:
+        self._network = network
+        self._learning_rate, self._epsilon = learning_rate, epsilon
         weights = network.weights.flat
         self.moments = {
             "step": torch.zeros(()),
             "exp_avg": torch.zeros_like(weights),
             "exp_avg_sq": torch.zeros_like(weights),
         }
-        self._tensors = (
-            [weights],
-            [network.gradients.flat],
-            [self.moments["exp_avg"]],
-            [self.moments["exp_avg_sq"]],
-            [],  # of amsgrad
-            [self.moments["step"]],
-        )
-        self._options = {
-            "lr": learning_rate,
-            "beta1": 0.9,
-            "beta2": 0.999,
-            "weight_decay": 0.0,
-            "eps": epsilon,
-            "amsgrad": False,
-            "maximize": False,
-        }
 
     def step(self) -> None:
         """Update the weights by the gradients."""
         self.moments["step"].add_(1)
-        torch._fused_adam_(*self._tensors, **self._options)
+        torch._fused_adam_(
+            [self._network.weights.flat],
+            [self._network.gradients.flat],
+            [self.moments["exp_avg"]],
+            [self.moments["exp_avg_sq"]],
+            [],  # of amsgrad
+            [self.moments["step"]],
+            lr=self._learning_rate,
+            beta1=0.9,
+            beta2=0.999,
+            weight_decay=0.0,
+            eps=self._epsilon,
+            amsgrad=False,
+            maximize=False,
+        )
 
 
 def lecun_uniform(
