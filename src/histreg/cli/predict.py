@@ -145,8 +145,7 @@ def predict(
         assert out is not None
         _predict_files(
             *(model, table, out, executor, jobs),
-            [interval] if interval is not None else [],
-            *(method, levels, thresholds),
+            *(coverages, method, levels, thresholds),
             calibrated=calibrated,
             overwrite=overwrite,
             quiet=quiet,
