@@ -795,7 +795,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         iterator of Predictions
             In the order of the rows.
         """
-        return self.model_.predictions(*self._rows_to_predict(X, groups))
+        table, codes = self._rows_to_predict(X, groups)  # raises if it is not fitted
+        return self.model_.predictions(table, codes)
 
     def _rows_to_predict(
         self, X: Any, groups: ArrayLike | None
