@@ -52,7 +52,7 @@ def test_it_is_scored_on_rows_that_it_was_not_trained_on(place):
     own = scores["scores"]["histreg"]
     assert own["rmse"] == pytest.approx(((mean - test["price"]) ** 2).mean() ** 0.5)
     names = {"histreg", "constant", "linear regression", "boosting"}
-    assert set(scores["scores"]) == names
+    assert names <= set(scores["scores"])
     assert own["skill"] > 0.5
 
 
@@ -65,7 +65,7 @@ def test_the_model_says_where_it_comes_from(place):
     assert model.model_.kinds == ("number", "label", "time", "label")
     assert model.model_.calibration is not None
     shown = histreg("inspect", "model", cwd=place).stdout
-    assert "parts, 629 rows" in shown
+    assert "parts" in shown and "629" in shown
     shown = histreg("report", "model", "test.parquet", "--out", "r.html", cwd=place)
     assert (place / "r.html").exists()
 
