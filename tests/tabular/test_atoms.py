@@ -73,8 +73,26 @@ def test_the_share_of_unseen_values_stays_between_them():
     values = atoms.values
     at = d.cdf(values[:, None] + 1e-3) - d.cdf(values[:, None] - 1e-3)  # (3, 1)
     torch.testing.assert_close(at[:, 0], in_bins[0, 1::2], atol=1e-4, rtol=0)
-    torch.testing.assert_close(bins.centers[1::2], values)
-    assert d.mode.item() == pytest.approx(1.0)
+    torch.testing.assert_close(bins.centers[1::2], values, atol=1e-4, rtol=0)
+    # P(y <= value) holds the mass at the value, and a density at it is that of its bin.
+    below = d.cdf(values[:, None])[:, 0] - d.cdf(values[:, None] - 1e-3)[:, 0]
+    torch.testing.assert_close(below, at[:, 0], atol=2e-4, rtol=0)
+    density = d.log_prob(values[:, None])[:, 0].exp()
+    torch.testing.assert_close(density, in_bins[0, 1::2] / bins.widths[1::2])
+    assert d.mode.item() == pytest.approx(1.0, abs=1e-4)
+    inside = torch.stack([bins.borders[1:-1:2], bins.borders[2::2]], 1).flatten()
+    rounded = atoms.rounded(torch.cat([inside, torch.tensor([0.5, 1.9, 3.9]).double()]))
+    assert rounded.tolist() == [
+        1.0,
+        1.0,
+        2.0,
+        2.0,
+        3.5,
+        3.5,
+        0.5,
+        *rounded[7:].tolist(),
+    ]
+    torch.testing.assert_close(rounded[7:], torch.tensor([1.9, 3.9]).double())
 
 
 def test_the_score_is_the_crps_of_points():
@@ -103,11 +121,13 @@ def test_counts_are_predicted_as_counts(tmp_path):
     options = {"hidden_layer_sizes": (16,), "max_iter": 15, "random_state": 0}
     model = HistogramRegressor(**options).fit(X, y)
     d = model.predict_dist(X_new)
-    at_values = d.prob(torch.round(d.median) - 1e-5, torch.round(d.median) + 1e-5)
-    assert (at_values > 0.05).all()
-    # A quantile is a count, but for the few that lie between.
+    # What is read is a count, but for the few that lie between.
     quantiles = model.predict_quantiles(X_new, alpha=[0.25, 0.5, 0.75])
-    assert (np.abs(quantiles - np.round(quantiles)) < 1e-5).mean() > 0.98
+    assert (quantiles == np.round(quantiles)).mean() > 0.99
+    at_most = [d.cdf(torch.full((len(X_new),), float(k))) for k in range(3)]
+    for k in range(3):  # P(y > k) is that of more than k, also at the count itself
+        above = model.predict_dist(X_new).prob(k + 0.5, torch.inf)
+        torch.testing.assert_close(1 - at_most[k], above, atol=2e-3, rtol=0)
     spread = HistogramRegressor(**options, bins=model.model_.objective.bins[0])
     crps = [
         one.predict_dist(X_new).crps(torch.tensor(y_new)).mean().item()
@@ -115,7 +135,7 @@ def test_counts_are_predicted_as_counts(tmp_path):
     ]
     assert crps[0] < 0.995 * crps[1]
     lower, upper = model.predict_interval(X_new, 0.9)
-    assert 0.85 < ((lower <= y_new) & (y_new <= upper)).mean() < 0.97
+    assert 0.88 < ((lower <= y_new) & (y_new <= upper)).mean() < 0.99  # of whole counts
     model.save(tmp_path / "model")
     again = HistogramRegressor.load(tmp_path / "model")
     assert np.array_equal(again.predict_dist(X_new).probs, d.probs)

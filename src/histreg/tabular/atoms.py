@@ -18,7 +18,9 @@ MOST_ATOMS = 400
 MOST_UNSEEN = 0.05  # the largest share of new targets at none of the values
 LEAST_UNSEEN = 1e-3  # so that no target is impossible
 MIN_REPEATS = 5  # rows for each value, in the mean
-HALF_WIDTH = 1e-6  # of the bin of a value, over the least distance between values
+# The bin of a value reaches from below it to just above, in least distances between
+# values: a threshold at the value has its mass below, as P(y <= value) should.
+BELOW, ABOVE = 1e-4, 1e-8
 
 
 class Atoms(nn.Module):
@@ -56,8 +58,8 @@ class Atoms(nn.Module):
             return None
         if not (bins.low < values[0] and values[-1] < bins.high):
             return None
-        half = HALF_WIDTH * values.diff().min()
-        if half < 16 * torch.finfo(torch.float64).eps * values.abs().max():
+        above = ABOVE * values.diff().min()
+        if above < 16 * torch.finfo(torch.float64).eps * values.abs().max():
             return None  # such bins cannot be told apart
         atoms = cls(n_values)
         atoms.values[:] = values
@@ -74,9 +76,24 @@ class Atoms(nn.Module):
 
     def bins(self, bins: Bins) -> Bins:
         """Return the 2m + 1 bins at and between the values."""
-        half = HALF_WIDTH * self.values.diff().min()
-        ends = torch.stack([self.values - half, self.values + half], dim=1)
+        ends = torch.stack([self.values - self._below, self.values + self._above], 1)
         return Bins(torch.cat([bins.borders[:1], ends.flatten(), bins.borders[-1:]]))
+
+    def rounded(self, y: Tensor) -> Tensor:
+        """Return numbers with those in the bin of a value moved to the value."""
+        index = torch.searchsorted(self.values, (y - self._above).contiguous())
+        value = self.values[index.clamp(max=len(self) - 1)]  # the first from y on
+        # A little more than the width, for rounding at its lower border.
+        is_in = ((value - y) <= 1.01 * self._below) & (y <= value + self._above)
+        return torch.where(is_in, value, y)
+
+    @property
+    def _below(self) -> Tensor:
+        return BELOW * self.values.diff().min()
+
+    @property
+    def _above(self) -> Tensor:
+        return ABOVE * self.values.diff().min()
 
     def shares(self, bins: Bins) -> Tensor:  # (k, m)
         """Return the share of each bin that lies in each cell."""

@@ -197,6 +197,7 @@ class Model:
             is_flat=self.is_flat,
             blended=self._blended(inputs),
             groups=None if groups is None else groups[rows],
+            atoms=self.blends[0].atoms if self.blends else None,
         )
 
     def _outputs(self, inputs: SimpleInputs) -> Tensor:  # (M, n, m, o) on the CPU

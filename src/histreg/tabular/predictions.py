@@ -16,6 +16,7 @@ from histreg._checks import check_fraction
 from histreg.distribution import Histogram
 from histreg.errors import InputError
 from histreg.tabular import conformal
+from histreg.tabular.atoms import Atoms
 from histreg.tabular.calibrated import CalibratedDistribution
 from histreg.tabular.conformal import Calibration
 from histreg.tabular.objectives import Objective, OnHistogram
@@ -43,6 +44,9 @@ class Predictions:
         Whether y had shape (n,).
     groups : Tensor of shape (n,), int64, optional
         The group of each row, for a calibration by groups.
+    atoms : Atoms, optional
+        The values of a target that takes few, to which medians, modes, quantiles, ends
+        of intervals and draws are rounded.
     """
 
     def __init__(
@@ -53,12 +57,14 @@ class Predictions:
         *,
         is_flat: bool,
         groups: Tensor | None = None,
+        atoms: Atoms | None = None,
     ) -> None:
         self._means = cache(means)
         self._distributions = cache(distributions)
         self._calibration = calibration
         self._is_flat = is_flat
         self._groups = groups
+        self._atoms = atoms
 
     @classmethod
     def of(
@@ -70,6 +76,7 @@ class Predictions:
         is_flat: bool,
         blended: Callable[[Tensor, int], Histogram] | None = None,
         groups: Tensor | None = None,
+        atoms: Atoms | None = None,
     ) -> Predictions:
         """Return the predictions of network outputs, (M, n, m, o) on the CPU.
 
@@ -87,7 +94,14 @@ class Predictions:
                 return torch.stack([d.mean for d in distributions()], dim=-1)
             return objective.mean(outputs)
 
-        return cls(means, distributions, calibration, is_flat=is_flat, groups=groups)
+        return cls(
+            means,
+            distributions,
+            calibration,
+            is_flat=is_flat,
+            groups=groups,
+            atoms=atoms,
+        )
 
     @classmethod
     def concatenated(cls, parts: Iterable[Predictions]) -> Predictions:
@@ -115,6 +129,7 @@ class Predictions:
             part._calibration,
             is_flat=part._is_flat,
             groups=torch.cat(groups) if groups else None,
+            atoms=part._atoms,
         )
 
     def at(self, rows: slice) -> Predictions:
@@ -125,6 +140,7 @@ class Predictions:
             self._calibration,
             is_flat=self._is_flat,
             groups=None if self._groups is None else self._groups[rows],
+            atoms=self._atoms,
         )
 
     @property
@@ -145,12 +161,12 @@ class Predictions:
     @property
     def median(self) -> Array:  # (n,) or (n, m)
         """The medians."""
-        return self._read(lambda d, _: d.median)
+        return self._read_values(lambda d, _: d.median)
 
     @property
     def mode(self) -> Array:  # (n,) or (n, m)
         """The centers of the bins of highest density."""
-        return self._read(lambda d, _: d.mode)
+        return self._read_values(lambda d, _: d.mode)
 
     @property
     def variance(self) -> Array:  # (n,) or (n, m)
@@ -169,7 +185,7 @@ class Predictions:
         ndarray of shape (n, q), or (n, m, q); (n,) or (n, m) for one float
         """
         levels = checked_levels(alpha)
-        quantiles = self._read(lambda d, _: d.quantiles(levels).movedim(0, -1))
+        quantiles = self._read_values(lambda d, _: d.quantiles(levels).movedim(0, -1))
         return quantiles[..., 0] if isinstance(alpha, Real) else quantiles
 
     def interval(
@@ -194,11 +210,11 @@ class Predictions:
 
     def _ends(self, coverage: float, method: str) -> Array:  # (n, 2) or (n, m, 2)
         if self._calibration is None:
-            return self._read(
+            return self._read_values(
                 lambda d, _: torch.stack(d.interval(coverage, method), dim=-1)
             )
         growths = self._calibration.growths_of(coverage, method, self._groups)
-        return self._read(
+        return self._read_values(
             lambda d, i: torch.stack(
                 conformal.interval(d, coverage, method, growths[i]), dim=-1
             )
@@ -234,7 +250,7 @@ class Predictions:
 
     def sample(self, n_samples: int, generator: torch.Generator) -> Array:
         """Return draws, (n, n_samples) or (n, m, n_samples)."""
-        return self._read(
+        return self._read_values(
             lambda d, _: d.sample((n_samples,), generator=generator).movedim(0, -1)
         )
 
@@ -242,6 +258,13 @@ class Predictions:
         """Return what ``reading`` returns, (n, ...), for each target and its number."""
         values = [reading(d, i) for i, d in enumerate(self.distributions)]
         return self._shaped(torch.stack(values, dim=1))
+
+    def _read_values(self, reading: Callable[[Histogram, int], Tensor]) -> Array:
+        """Return the same of readings that are values of y."""
+        if self._atoms is None:
+            return self._read(reading)
+        rounded = self._atoms.rounded
+        return self._read(lambda d, i: rounded(reading(d, i)))
 
     def _shaped(self, values: Tensor) -> Array:
         """Return (n, m, ...) as an array, without m if y had shape (n,)."""
