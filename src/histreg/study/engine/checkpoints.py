@@ -68,14 +68,16 @@ class RunCheckpoint:
     ) -> None:
         self.path, self.every_s, self.must_save = path, every_s, must_save
         self.share = share
-        self.started = self.saved = time.monotonic()
+        self.saved = time.monotonic()
+        # Of the processor, which does not count what other programs take.
+        self.started = time.process_time()
         self.spent_before_s = 0.0
         self.damage = ""  # the reason for rejecting it, if any
 
     @property
     def spent_s(self) -> float:
         """Seconds of one core spent on the run, in this process and before."""
-        return self.spent_before_s + (time.monotonic() - self.started) / self.share
+        return self.spent_before_s + (time.process_time() - self.started) / self.share
 
     @property
     def epoch(self) -> int:
