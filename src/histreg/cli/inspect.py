@@ -148,13 +148,22 @@ def _range(notes: dict[str, Any]) -> str:
     return f", {low} to {high} in training, half of it below {middle}"
 
 
+PART_NAMES = {
+    "networks": "mean of the networks",
+    "linear": "ridge regression",
+    "trees": "boosted trees",
+    "forest": "forest",
+}
+
+
 def _blend(model: Model) -> str:
     """Return the shares of the networks and of simple models, by target, in words."""
     if model.blends is None:
         return "networks alone"
     by_target = []
     for blend in model.blends:
-        parts = ["networks", *(part["kind"] for part in blend.described())]
+        kinds = [part["kind"] for part in blend.described()]
+        parts = ["networks", *(PART_NAMES[kind] for kind in kinds)]
         shares = zip(blend.weights.tolist(), parts, strict=True)
         words = [f"{weight:.0%} {part}".replace("%", " %") for weight, part in shares]
         by_target.append(", ".join(words))
