@@ -181,11 +181,20 @@ def draw_example(name: str, script: str) -> None:
     subprocess.run(command, check=True)
 
 
+def draw_critics() -> None:
+    """Draw the learning curves of critics from the committed records."""
+    script, records = ROOT / "benchmarks" / "critics.py", ROOT / "results/critics.jsonl"
+    picture = IMAGES / "critics.png"
+    command = [sys.executable, script, "--out", records, "--figure", picture]
+    subprocess.run(command, check=True)
+
+
 PICTURES: dict[str, Callable[[], None]] = {
     **{name: lambda name=name: draw_of_study(name) for name in OF_STUDY},
     "table": draw_table,
     "shapes_problem": draw_shapes,
     "forecasting": draw_fan,
+    "critics": draw_critics,
     "forecaster": lambda: draw_example("forecaster", "forecaster.py"),
     "demo": lambda: draw_example("demo", "network.py"),
 }
