@@ -18,6 +18,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from histreg._axes import NARROW
 from histreg._checks import (
     check_fraction,
     check_shape,
@@ -122,6 +123,9 @@ def interval_log_score(
 def pit(distribution: Histogram, y: ArrayLike | Tensor) -> Tensor:
     """Return the probability integral transform, cdf(y): uniform if calibrated.
 
+    A bin that is nearly a point, as those of a target that takes few values, counts
+    half wherever y lies in it (the mid-distribution), so that the mean is still 1/2.
+
     Parameters
     ----------
     distribution : Histogram of batch shape (...)
@@ -132,6 +136,11 @@ def pit(distribution: Histogram, y: ArrayLike | Tensor) -> Tensor:
     Tensor of shape (...), float64
     """
     y = observed(distribution, y)
+    bins = distribution.bins
+    is_point = bins.widths < NARROW * bins.widths.max()
+    if is_point.any():
+        index = torch.bucketize(y, bins.borders[1:-1].to(y), right=True)
+        y = torch.where(is_point.to(y.device)[index], bins.centers.to(y)[index], y)
     return as_float64(distribution.cdf(y))
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from histreg import Bins, Histogram, HistogramRegressor, InputError
+from histreg import Bins, Histogram, HistogramRegressor, InputError, metrics
 from histreg.tabular.atoms import LEAST_UNSEEN, MOST_ATOMS, Atoms
 from histreg.tabular.border_scores import BorderScore
 from tests.tabular.examples import counts
@@ -139,6 +139,32 @@ def test_counts_are_predicted_as_counts(tmp_path):
     model.save(tmp_path / "model")
     again = HistogramRegressor.load(tmp_path / "model")
     assert np.array_equal(again.predict_dist(X_new).probs, d.probs)
+
+
+def test_calibration_takes_half_of_the_mass_at_a_value():
+    atoms = atoms_of([1.0, 2.0, 3.5])
+    bins = atoms.bins(Bins([0.0, 2.0, 4.0]))
+    y = torch.tensor([[1.0], [1.5], [3.5]], dtype=torch.float64)
+    assert torch.equal(atoms.centered(y)[1], y[1])
+    torch.testing.assert_close(atoms.centered(y)[[0, 2], 0], bins.centers[[1, 5]])
+    d = Histogram(bins, probs=atoms.in_bins(torch.tensor([[0.5, 0.2, 0.3]]).double()))
+    # Of the 0.1 that is at no value, 0.025 lies below the first.
+    assert metrics.pit(d, [1.0]).item() == pytest.approx(0.025 + 0.45 / 2)
+    assert metrics.pit(d, [1.5]).item() == pytest.approx(
+        d.cdf(torch.tensor(1.5)).item()
+    )
+
+
+def test_a_calibrated_distribution_of_counts_is_as_good():
+    X, y = counts(600, seed=0)
+    options = {"hidden_layer_sizes": (16,), "max_iter": 15, "random_state": 0}
+    model = HistogramRegressor(**options).fit(X, y).calibrate(*counts(400, seed=1))
+    X_new, y_new = counts(2_000, seed=2)
+    plain = model.predict_dist(X_new).crps(torch.tensor(y_new)).mean()
+    calibrated = model.predict_calibrated(X_new).histogram()
+    assert calibrated.crps(torch.tensor(y_new)).mean() < 1.03 * plain
+    lower, upper = model.predict_interval(X_new, 0.9)
+    assert 0.9 <= ((lower <= y_new) & (y_new <= upper)).mean() < 0.99
 
 
 def test_several_targets_share_their_number_of_bins_and_have_no_atoms():

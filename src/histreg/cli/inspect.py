@@ -172,7 +172,7 @@ def _blend(model: Model) -> str:
 
 def _atoms(model: Model) -> str:
     """Return how many values the target takes, if it takes few."""
-    atoms = model.blends[0].atoms if model.blends else None
+    atoms = model.atoms
     return "" if atoms is None else f", at the {len(atoms)} values of the target"
 
 

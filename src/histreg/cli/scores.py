@@ -12,7 +12,13 @@ from rich.markup import escape
 
 from histreg.cli.terminal import print_table
 from histreg.report.printed_table import shown_number
-from histreg.tabular.scores import CensoredScores, IntervalScores, Scores, is_off
+from histreg.tabular.scores import (
+    COVERAGE,
+    CensoredScores,
+    IntervalScores,
+    Scores,
+    is_off,
+)
 from histreg.tabular.verdict import Estimate, Verdict
 
 AnyScores = Scores | CensoredScores | IntervalScores
@@ -147,7 +153,9 @@ def print_scores(
             highlight=False,
         )
     own = next(iter(scores.values()))
-    if isinstance(own, Scores) and is_off(own.coverage, n_rows):
+    # They may hold more for a good reason: a target of few values.
+    is_low = isinstance(own, Scores) and own.coverage < COVERAGE
+    if is_low and is_off(own.coverage, n_rows):
         console.print(
             f"90 % intervals hold {shown_percent(own.coverage)} of these rows: they "
             "differ from the rows that the intervals were made from. Calibrate on rows "

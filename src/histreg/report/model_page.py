@@ -559,7 +559,7 @@ def _next_steps(page: ModelPage) -> Iterator[str]:
     covered = page.scores.coverage
     if "calibrated" not in page.coverage:
         yield "Calibrate the intervals: `histreg fit --calibration 0.1`."
-    elif is_off(covered, len(page.y)):
+    elif covered < COVERAGE and is_off(covered, len(page.y)):
         yield (
             f"The calibrated 90 % intervals cover {100 * covered:.1f} % of these rows: "
             "they differ from the calibration rows. Calibrate on newer rows, or "

@@ -20,6 +20,7 @@ from histreg._threads import one_thread
 from histreg.bins import Bins
 from histreg.distribution import Histogram
 from histreg.errors import InputError
+from histreg.tabular.atoms import Atoms
 from histreg.tabular.blending import Blend
 from histreg.tabular.columns import (
     INSTANT,
@@ -106,6 +107,11 @@ class Model:
         if self.blends is None:
             return bins
         return tuple(map(Blend.bins, self.blends, bins))
+
+    @property
+    def atoms(self) -> Atoms | None:
+        """The values of the target, if it takes few."""
+        return self.blends[0].atoms if self.blends else None
 
     @property
     def n_targets(self) -> int:
@@ -197,7 +203,7 @@ class Model:
             is_flat=self.is_flat,
             blended=self._blended(inputs),
             groups=None if groups is None else groups[rows],
-            atoms=self.blends[0].atoms if self.blends else None,
+            atoms=self.atoms,
         )
 
     def _outputs(self, inputs: SimpleInputs) -> Tensor:  # (M, n, m, o) on the CPU
@@ -243,6 +249,8 @@ class Model:
             torch.stack([d.logits for d in part.distributions], dim=1)
             for part in self.predictions(table)
         ]
+        if self.atoms is not None:
+            y = self.atoms.centered(y)
         self.calibration = Calibration(self.bins, torch.cat(logits), y, groups)
 
     def begin_sharp(self, generator: torch.Generator | None = None) -> Stack:

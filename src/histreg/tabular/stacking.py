@@ -112,9 +112,9 @@ def stack(
     ]
     model.blends = [blend.without_unused() for blend in blends]
     mixed = [target.mixed(blend) for target, blend in zip(targets, blends, strict=True)]
-    model.held_out = Calibration(
-        model.bins, torch.stack([own.logits for own in mixed], dim=1), data.y[chosen]
-    )
+    y = data.y[chosen] if atoms is None else atoms.centered(data.y[chosen])
+    logits = torch.stack([own.logits for own in mixed], dim=1)
+    model.held_out = Calibration(model.bins, logits, y)
 
 
 class _Target(NamedTuple):
