@@ -153,9 +153,10 @@ def print_scores(
             highlight=False,
         )
     own = next(iter(scores.values()))
+    if not isinstance(own, Scores):
+        return
     # They may hold more for a good reason: a target of few values.
-    is_low = isinstance(own, Scores) and own.coverage < COVERAGE
-    if is_low and is_off(own.coverage, n_rows):
+    if own.coverage < COVERAGE and is_off(own.coverage, n_rows):
         console.print(
             f"90 % intervals hold {shown_percent(own.coverage)} of these rows: they "
             "differ from the rows that the intervals were made from. Calibrate on rows "
