@@ -46,3 +46,11 @@ def nearly_exact(n, seed):
     rng = np.random.default_rng(seed)
     X = rng.uniform(size=(n, 2))
     return X, np.floor(12 * X[:, 0]) % 3 + 1e-2 * X[:, 1]
+
+
+def smooth(n, seed):
+    """Return a smooth function of three numbers, with a little noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2, 2, size=(n, 3))
+    y = np.sin(2 * X[:, 0]) * X[:, 1] + 0.05 * rng.normal(size=n)
+    return X, y

@@ -201,10 +201,10 @@ def test_the_networks_mean_can_be_narrower_than_a_bin():
     wide = Histogram(bins, probs=normal(predicted, 3 * bins.widths[0], bins))
     target = _Target(wide, 0.0, 1.0, y, [Fitted(None, wide.mean)])
     assert target.n_divided == 8
-    blend = target.blend(torch.ones(2000), 8, gain=1.0)
+    blend, predicted = target.blend(torch.ones(2000), 8, gain=1.0)
     assert blend.weights[1] > 0.9
-    assert target.mixed(blend).crps(y).mean() < 0.2 * wide.crps(y).mean()
-    assert target.mixed(blend).crps(y).mean() < 0.5 * bins.widths[0]
+    assert target.mixed(blend, predicted).crps(y).mean() < 0.2 * wide.crps(y).mean()
+    assert target.mixed(blend, predicted).crps(y).mean() < 0.5 * bins.widths[0]
 
 
 def test_bins_are_divided_until_residuals_are_two_bins_wide():

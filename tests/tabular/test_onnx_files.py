@@ -10,7 +10,7 @@ import torch
 
 from histreg import HistogramRegressor, InputError
 from histreg.tabular.onnx_files import check_any_rows
-from tests.tabular.examples import counts, nearly_exact
+from tests.tabular.examples import counts, nearly_exact, smooth
 
 SMALL = {"hidden_layer_sizes": (16,), "max_iter": 5, "random_state": 0}
 LEVELS = [0.05, 0.5, 0.95]
@@ -61,6 +61,13 @@ def test_a_forest_agrees(tmp_path):
     model = HistogramRegressor(**SMALL | {"max_iter": 3}).fit(X, y)
     assert "forest" in [part["kind"] for part in model.model_.blends[0].described()]
     check_agreement(model, X[:200], tmp_path, allowed=1e-4)
+
+
+def test_a_gaussian_process_agrees(tmp_path):
+    X, y = smooth(200, seed=0)
+    model = HistogramRegressor(**SMALL).fit(X, y)
+    assert "kernel" in [part["kind"] for part in model.model_.blends[0].described()]
+    check_agreement(model, X, tmp_path, allowed=1e-4)
 
 
 def check_agreement(model, X, tmp_path, *, allowed):

@@ -107,7 +107,11 @@ def test_simple_models_are_named_once(given):
 
 @pytest.mark.parametrize(
     ("given", "names"),
-    [("auto", ("linear", "trees", "forest")), (["trees"], ("trees",)), ((), ())],
+    [
+        ("auto", ("linear", "kernel", "trees", "forest")),
+        (["trees"], ("trees",)),
+        ((), ()),
+    ],
 )
 def test_simple_models_are_taken_as_given(given, names):
     assert blended_models(HistogramRegressor(blend_with=given)) == names

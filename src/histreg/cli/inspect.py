@@ -151,6 +151,7 @@ def _range(notes: dict[str, Any]) -> str:
 PART_NAMES = {
     "networks": "mean of the networks",
     "linear": "ridge regression",
+    "kernel": "Gaussian process",
     "trees": "boosted trees",
     "forest": "forest",
 }

@@ -30,6 +30,7 @@ from histreg.errors import InputError
 from histreg.tabular.atoms import Atoms
 from histreg.tabular.border_scores import BorderScore
 from histreg.tabular.forest_model import ForestModel
+from histreg.tabular.kernel_model import KernelModel
 from histreg.tabular.linear_model import LinearModel
 from histreg.tabular.simple_models import Fitted, SimpleInputs, SimpleModel, n_below
 from histreg.tabular.tree_model import TreeModel
@@ -44,6 +45,7 @@ KINDS: dict[type, str] = {
     type(None): "networks",
     LinearModel: "linear",
     TreeModel: "trees",
+    KernelModel: "kernel",
 }
 MOST_DIVIDED = 8  # parts of a bin
 BINS_PER_RESIDUAL = 2.0  # of the median of absolute residuals, at least
@@ -525,6 +527,9 @@ class Blend(nn.Module):
             model: SimpleModel | None = None
             if one["kind"] == "linear":
                 model = LinearModel(n_numbers, n_scaled, n_codes)
+            elif one["kind"] == "kernel":
+                n_landmarks = one["n_landmarks"]
+                model = KernelModel(n_numbers, n_scaled, n_codes, n_landmarks)
             elif one["kind"] == "trees":
                 sizes = (one["n_folds"], one["n_trees"], one["depth"])
                 model = TreeModel(n_numbers, n_codes, *sizes)

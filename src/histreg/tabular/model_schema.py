@@ -88,6 +88,7 @@ def _is_part(value: Any) -> bool:
     sizes = {
         "networks": {"n_points"},
         "linear": {"n_points"},
+        "kernel": {"n_points", "n_landmarks"},
         "trees": {"n_points", *TREE_SIZES},
         "forest": {*FOREST_SIZES},
     }

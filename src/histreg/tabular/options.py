@@ -46,7 +46,7 @@ STRUCTURE = (
     "n_estimators",
     "backbone",
 )
-SIMPLE_MODELS = ("linear", "trees", "forest")
+SIMPLE_MODELS = ("linear", "kernel", "trees", "forest")
 NOT_SAVED = ("backbone", "callback", "bins", "device")
 
 
@@ -129,8 +129,8 @@ def blended_models(options: HistogramRegressor) -> tuple[str, ...]:
     # Not by sets, since an entry may have no hash.
     if any(name not in SIMPLE_MODELS or names.count(name) > 1 for name in names):
         raise InputError(
-            "blend_with must be 'auto', or a list of 'linear', 'trees' and 'forest', "
-            f"each once at most, which may be empty, got blend_with={given!r}"
+            "blend_with must be 'auto', or a list of 'linear', 'kernel', 'trees' and "
+            f"'forest', each once at most, which may be empty, got blend_with={given!r}"
         )
     if names and options.loss in ON_NUMBERS:
         raise InputError(

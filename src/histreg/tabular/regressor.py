@@ -177,15 +177,16 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     n_estimators : int
         Number of networks, each with its own validation rows; the prediction is their
         mixture.
-    blend_with : "auto", or a sequence of {"linear", "trees", "forest"}
+    blend_with : "auto", or a sequence of {"linear", "kernel", "trees", "forest"}
         Simple models that are mixed with the networks, with the weights that have the
         lowest CRPS on validation rows, see `histreg.tabular.blending`: ridge
-        regression, boosted trees, and a forest of extremely randomised trees. The
-        forest is tried only if there are at least 1,000 rows and their targets are
-        nearly exact, and kept if it gains 2 %. ``"auto"`` is all of them for
-        ``loss="histogram"`` and none for other losses; an empty sequence leaves the
-        networks alone. Without effect on censored targets, in `partial_fit`, and with
-        fewer than 30 validation rows.
+        regression, a Gaussian process, boosted trees, and a forest of extremely
+        randomised trees. The process is tried on at most 2,000 rows, or on 20,000 if
+        their targets are nearly exact, the forest on at least 1,000 rows of such
+        targets; they are kept if they lower the CRPS by 0.5 % and 2 %. ``"auto"`` is
+        all of them for ``loss="histogram"`` and none for other losses; an empty
+        sequence leaves the networks alone. Without effect on censored targets, in
+        `partial_fit`, and with fewer than 30 validation rows.
     backbone : nn.Module, optional
         A module to use instead of the default body: (n, d) float32 -> (n, h). Its input
         is the scaled numbers, then labels as one-hot columns. A copy is trained,

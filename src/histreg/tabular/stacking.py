@@ -25,6 +25,7 @@ from histreg.tabular.blending import (
 from histreg.tabular.columns import Table
 from histreg.tabular.conformal import Calibration
 from histreg.tabular.forest_model import ForestModel, fit_forest
+from histreg.tabular.kernel_model import fit_kernel
 from histreg.tabular.linear_model import fit_linear
 from histreg.tabular.model import Model
 from histreg.tabular.simple_models import Fitted, SimpleInputs, folds_of
@@ -33,12 +34,16 @@ from histreg.tabular.training_rows import TrainingRows
 from histreg.tabular.tree_model import fit_trees
 
 SMALLEST_SPREAD = 1e-6  # in standard units
-# A forest is tried where targets are nearly exact: elsewhere it gained nothing on
-# development tables. Below 1,000 rows, averaging networks gains more than held-out rows
-# show, each of which is predicted by one network, so that a forest looks too good.
+# A kernel model and a forest are tried where targets are nearly exact, and a kernel
+# model on small tables: elsewhere they gained nothing on development tables. Below
+# 1,000 rows, averaging networks gains more than held-out rows show, each of which is
+# predicted by one network, so that a forest looks too good.
 NEAR_EXACT = 0.1  # mean absolute error of the best model, in standard units
+SMALL = 2_000  # rows
+MOST_KERNEL_ROWS = 20_000
 MIN_FOREST_ROWS = 1_000
-FOREST_GAIN = 0.02  # by which the score must be lower, for its size and time
+# By how much the score must be lower with them, for their size and time.
+LEAST_GAIN = {"kernel": 0.005, "forest": 0.02}
 
 
 def stack(
@@ -110,8 +115,10 @@ def stack(
     blends = [
         target.blend(weight, n_divided, gain=gain, atoms=atoms) for target in targets
     ]
-    model.blends = [blend.without_unused() for blend in blends]
-    mixed = [target.mixed(blend) for target, blend in zip(targets, blends, strict=True)]
+    model.blends = [blend.without_unused() for blend, _ in blends]
+    mixed = [
+        target.mixed(*blended) for target, blended in zip(targets, blends, strict=True)
+    ]
     y = data.y[chosen] if atoms is None else atoms.centered(data.y[chosen])
     logits = torch.stack([own.logits for own in mixed], dim=1)
     model.held_out = Calibration(model.bins, logits, y)
@@ -141,11 +148,10 @@ class _Target(NamedTuple):
         y = (y - center) / scale
         bins = networks.bins.standardised(center, scale)
         fitted = [Fitted(None, mean_of(networks.probs, bins.borders))]
-        for name in sorted(names, key=lambda name: name == "forest"):
+        # Those with a condition last, since it depends on the others.
+        for name in sorted(names, key=list(LEAST_GAIN).count):
             errors = [(one.points - y[chosen]).abs().mean() for one in fitted]
-            if name == "forest" and not (
-                len(y) >= MIN_FOREST_ROWS and min(errors) < NEAR_EXACT
-            ):
+            if not _is_tried(name, len(y), min(errors).item()):
                 continue
             own = fit(name, y)
             if own is not None:
@@ -166,8 +172,12 @@ class _Target(NamedTuple):
         *,
         gain: float,
         atoms: Atoms | None = None,
-    ) -> Blend:
-        """Return the mixture of the networks and these models, fitted to the rows."""
+    ) -> tuple[Blend, list[Tensor]]:
+        """Return the mixture of the networks and these models, fitted to the rows.
+
+        Models that gain less than `LEAST_GAIN` are no part of it. What its parts
+        predict for the rows comes with it.
+        """
         bins = self.networks.bins.standardised(self.center, self.scale)
         probs = self.networks.probs
         spread = spread_of(probs, bins.borders)
@@ -190,9 +200,9 @@ class _Target(NamedTuple):
             for one in self.fitted
         ]
 
-        def fitted(n_parts: int) -> tuple[float, Blend]:
+        def fitted(chosen: Sequence[int]) -> tuple[float, Blend]:
             blend = Blend(
-                parts[:n_parts],
+                [parts[i] for i in chosen],
                 center=self.center,
                 scale=self.scale,
                 n_divided=n_divided,
@@ -200,27 +210,33 @@ class _Target(NamedTuple):
             )
             blend.typical_spread.copy_(typical)
             y = self.y * self.scale + self.center
-            predicted = self._predicted[:n_parts]
+            predicted = [self.fitted[i].held_out for i in chosen]
             return blend.fit(self.networks, predicted, y, weight, gain=gain), blend
 
-        lowest, blend = fitted(len(parts))
-        if isinstance(parts[-1], Votes):
-            without, simpler = fitted(len(parts) - 1)
-            if lowest > (1 - FOREST_GAIN) * without:
-                return simpler
-        return blend
+        gains = [LEAST_GAIN.get(part.described()["kind"]) for part in parts]
+        kept = [i for i, least in enumerate(gains) if least is None]
+        lowest, blend = fitted(kept)
+        for i, least in enumerate(gains):
+            if least is None:
+                continue
+            lower, larger = fitted([*kept, i])
+            if lower <= (1 - least) * lowest:
+                kept, lowest, blend = [*kept, i], lower, larger
+        return blend, [self.fitted[i].held_out for i in kept]
 
-    def mixed(self, blend: Blend) -> Histogram:
-        """Return the mixture for the held-out rows."""
+    def mixed(self, blend: Blend, predicted: Sequence[Tensor]) -> Histogram:
+        """Return the mixture for the held-out rows, given what its parts predict."""
         bins = self.networks.bins
-        predicted = self._predicted[: len(blend.parts)]  # a forest may be left out
         divided, geometry = blend.divided(self.networks.probs), blend.geometry(bins)
         mixed = blend.mixed(divided, predicted, geometry)
         return Histogram(blend.bins(bins), probs=blend.placed(mixed))
 
-    @property
-    def _predicted(self) -> list[Tensor]:
-        return [one.held_out for one in self.fitted]
+
+def _is_tried(name: str, n: int, error: float) -> bool:
+    """Whether a model is fitted to n rows, the best of the others being off by that."""
+    if name == "kernel":
+        return n <= SMALL or (n <= MOST_KERNEL_ROWS and error < NEAR_EXACT)
+    return name != "forest" or (n >= MIN_FOREST_ROWS and error < NEAR_EXACT)
 
 
 @torch.no_grad()
@@ -276,4 +292,6 @@ def _fitted(
         return fit_linear(inputs, y, weight, folds, n_codes)
     if name == "forest":
         return Fitted(*fit_forest(inputs, y, weight, n_codes, seed=seed))
+    if name == "kernel":
+        return fit_kernel(inputs, y, weight, folds, n_codes, seed=seed)
     return fit_trees(inputs, y, weight, folds, n_codes, seed=seed)
