@@ -509,28 +509,29 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                 batches = StreamedBatches(
                     rows, found, self.model_, settings, epoch_size, draws
                 )
-                history = self._train(
-                    sample, held_out, settings, generators, batches=batches
-                )
-                if sharpens(self):
-                    train_sharp(
-                        self,
+                with threads_for(self.model_, settings):
+                    history = self._train(
+                        sample, held_out, settings, generators, batches=batches
+                    )
+                    if sharpens(self):
+                        train_sharp(
+                            self,
+                            self.model_,
+                            sample,
+                            held_out,
+                            sharpening_settings(settings),
+                            generators,
+                            batches=batches,
+                        )
+                    stack(
                         self.model_,
+                        blended_models(self),
+                        found.sample,
                         sample,
                         held_out,
-                        sharpening_settings(settings),
                         generators,
-                        batches=batches,
+                        divides_bins=isinstance(self.bins, str),
                     )
-                stack(
-                    self.model_,
-                    blended_models(self),
-                    found.sample,
-                    sample,
-                    held_out,
-                    generators,
-                    divides_bins=isinstance(self.bins, str),
-                )
             self._keep(history)
         return self
 
