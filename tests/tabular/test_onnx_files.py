@@ -54,6 +54,15 @@ def test_counts_agree(tmp_path):
     model = HistogramRegressor(**SMALL).fit(X, y)
     assert model.model_.blends[0].atoms is not None
     check_agreement(model, X, tmp_path, allowed=1e-4)
+    # Ends are the counts themselves, or an interval would not contain the one it ends
+    # at.
+    model.calibrate(*counts(200, seed=1)).to_onnx(tmp_path / "m.onnx", coverage=0.9)
+    found, _ = run(tmp_path / "m.onnx", numbers=X)
+    for name, expected in zip(
+        ("lower", "upper"), model.predict_interval(X), strict=True
+    ):
+        assert np.isin(found[name], np.unique(y)).mean() > 0.99
+        assert (found[name][:, 0] == expected).mean() > 0.99
 
 
 def test_a_forest_agrees(tmp_path):

@@ -72,6 +72,7 @@ class Exported(nn.Module):
         self.scaling: NumberScaling = model.scaling
         self.stack: Stack = model.sharp or model.network
         self.blends = None if model.blends is None else nn.ModuleList(model.blends)
+        self.atoms = model.atoms
         pairs = zip(model.blends or (), model.objective.bins, strict=False)
         self.geometries = [blend.geometry(bins) for blend, bins in pairs]
         self.centers: Tensor  # (m, k)
@@ -122,6 +123,8 @@ class Exported(nn.Module):
         else:
             levels, fixed = self.levels[groups], self.fixed[groups]
         quantiles = self._quantiles(probs, levels)
+        if self.atoms is not None:
+            quantiles = self.atoms.rounded(quantiles)
         if self.groups is not None:
             quantiles = torch.where(fixed.isnan(), quantiles, fixed)
         if not self.has_interval:
