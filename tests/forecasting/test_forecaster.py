@@ -120,6 +120,16 @@ def test_a_backtest_uses_nothing_after_an_origin():
     assert not hasattr(model, "model_")
 
 
+def test_a_backtest_goes_by_positions_whatever_the_index_is():
+    hours = np.arange(130) / 2  # of which a slice such as [:110] takes all
+    y = pd.Series(wave(130), hours)
+    X = pd.DataFrame({"load": wave(130, 1)}, hours)
+    model = HistogramForecaster(**QUICK)
+    indexed = model.backtest(y, X, start=110)
+    plain = model.backtest(y.to_numpy(), X.to_numpy(), start=110)
+    np.testing.assert_array_equal(indexed.lower, plain.lower)
+
+
 @pytest.mark.parametrize("n_series", [1, 2])
 def test_all_recent_windows_are_those_of_training_at_first(n_series):
     y = np.stack([wave(140, seed) for seed in range(n_series)], axis=1)
