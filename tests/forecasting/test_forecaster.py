@@ -191,6 +191,12 @@ def test_a_constant_series_stays_what_it_is():
     assert model.predict() == pytest.approx([7.0] * 3, abs=0.01)
 
 
+@pytest.mark.parametrize("power", [700, -700])
+def test_forecasts_have_the_scale_of_the_series(fitted, power):
+    scaled = HistogramForecaster(**QUICK).fit(wave(120) * 2.0**power)
+    np.testing.assert_array_equal(scaled.predict(), fitted.predict() * 2.0**power)
+
+
 @pytest.mark.parametrize(
     ("change", "y", "X", "message"),
     [
@@ -213,6 +219,8 @@ def test_bad_input_is_refused_in_one_sentence(change, y, X, message):
 
 
 def test_what_does_not_fit_the_training_is_refused(fitted):
+    with pytest.raises(InputError, match="X must be None without y, because no column"):
+        fitted.predict(X=np.zeros((3, 1)))
     with pytest.raises(InputError, match="at least window=8 values, got 5"):
         fitted.predict(wave(5))
     with pytest.raises(InputError, match=r"y must have shape \(n,\) as in fit"):

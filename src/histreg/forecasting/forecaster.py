@@ -453,6 +453,11 @@ class HistogramForecaster(BaseEstimator):
             if shape.known:
                 ahead = self._checked_columns(X, 0, n_ahead)
                 columns = torch.cat([columns, ahead])
+            elif X is not None:
+                raise InputError(
+                    "X must be None without y, because no column is known ahead; give "
+                    "both, or name columns in known"
+                )
         inputs = shape.inputs(series, columns, torch.tensor([len(series)]))
         return self.model_.forecast(inputs)
 
