@@ -1,3 +1,5 @@
+import logging
+import multiprocessing
 import os
 import signal
 import socket
@@ -48,6 +50,19 @@ def _ctrl_c_interrupts():
 def processes():
     with Processes(1) as pool:
         yield pool
+
+
+def test_killing_the_workers_spares_other_children():
+    with Processes(1) as pool:
+        lost = pool.submit(time.sleep, PATIENCE_S)
+        other = multiprocessing.get_context("spawn").Process(target=double, args=(1,))
+        other.start()
+        wait_until(lost.running)
+        pool.kill()
+        with pytest.raises(WorkerLostError):
+            lost.result(PATIENCE_S)
+    other.join(PATIENCE_S)
+    assert other.exitcode == 0
 
 
 @pytest.fixture(params=["in-process", "processes"])
@@ -295,10 +310,15 @@ def test_a_cluster_of_this_machine_is_started_and_ended(tmp_path):
 
 def test_a_scheduler_that_is_not_there_is_told(monkeypatch):
     monkeypatch.setattr(executors, "DASK_PATIENCE", "500ms")
+    import distributed  # noqa: F401  # which sets levels of its own
+
+    logs = [logging.getLogger(name) for name in executors.DASK_LOGS]
+    levels = [log.level for log in logs]
     with pytest.raises(
         ValueError, match="--executor must name a Dask scheduler, found"
     ):
         DaskCluster(f"tcp://127.0.0.1:{free_port()}")
+    assert [log.level for log in logs] == levels
 
 
 @pytest.mark.slow

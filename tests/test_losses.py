@@ -490,6 +490,15 @@ def test_a_loss_has_the_dtype_of_what_the_network_gave(loss, y_dtype, generator)
 
 
 @all_kinds
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_the_module_takes_targets_in_half_precision(options, dtype, generator):
+    logits, y = case(generator, 4)
+    logits, y = logits.float().requires_grad_(), y.to(dtype)
+    loss = HistogramLoss(LOSS_BINS, **options)
+    torch.testing.assert_close(loss(logits, y), loss(logits, y.float()))
+
+
+@all_kinds
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32, torch.float64])
 def test_the_module_has_the_dtype_of_the_logits(options, dtype, generator):
     logits, y = case(generator, 4)

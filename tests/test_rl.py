@@ -213,6 +213,14 @@ def test_a_truncated_episode_bootstraps_and_a_terminated_one_does_not():
     assert both.discounts == 0
 
 
+def test_integers_are_not_rounded_to_integers():
+    never, gamma = torch.zeros(3, dtype=torch.bool), torch.full((3,), 0.5)
+    steps = rl.n_step(torch.tensor([1, 1, 1]), gamma, terminated=never)
+    assert (steps.rewards, steps.discounts) == (1.75, 0.125)
+    y = rl.bootstrapped(torch.tensor([1, 2, 3]), torch.tensor([5, 6, 7]), gamma)
+    assert_close(y, torch.tensor([3.5, 5.0, 6.5]))
+
+
 def test_a_value_after_the_end_is_not_used():
     values = torch.tensor([math.nan, math.inf, 2.0])
     y = rl.bootstrapped(torch.ones(3), values, torch.tensor([0.0, 0.0, 0.5]))

@@ -188,7 +188,8 @@ class Processes(Pool):
     def kill(self) -> None:
         """Kill the workers, which releases their claims."""
         for process in multiprocessing.active_children():
-            process.kill()
+            if isinstance(process, _Worker):  # other children are the caller's
+                process.kill()
 
     def close(self) -> None:
         """Wait for the workers to end."""
@@ -236,6 +237,7 @@ class DaskCluster(Pool):
         try:
             self._client = Client(address, timeout=DASK_PATIENCE, set_as_default=False)
         except OSError as error:
+            self._release()
             raise InputError(
                 f"--executor must name a Dask scheduler, found none at {address}"
             ) from error
@@ -273,6 +275,10 @@ class DaskCluster(Pool):
     def close(self) -> None:
         """Leave the scheduler, or end the cluster that was started."""
         self._client.close()
+        self._release()
+
+    def _release(self) -> None:
+        """Restore the levels of logs, and end the cluster that was started."""
         for name, level in self._logs.items():
             logging.getLogger(name).setLevel(level)
         if self._cluster is not None:

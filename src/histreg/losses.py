@@ -392,7 +392,9 @@ class TargetLoss:
         may_be_compiled = (
             logits.dtype == torch.float32
             and logits.device.type == "cpu"
+            and y.device.type == "cpu"
             and y.shape == logits.shape[:-1]
+            and y.dtype.itemsize >= 4  # NumPy and Numba do not know all half precisions
         )
         return self._compiled if may_be_compiled else None
 

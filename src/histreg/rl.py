@@ -68,7 +68,8 @@ def bootstrapped(rewards: Tensor, values: Tensor, discounts: Tensor) -> Tensor:
     Returns
     -------
     Tensor of shape (...)
-        In the dtype of the values, without a gradient.
+        In the dtype of the values, torch's default if these are integers, without a
+        gradient.
 
     Examples
     --------
@@ -78,6 +79,7 @@ def bootstrapped(rewards: Tensor, values: Tensor, discounts: Tensor) -> Tensor:
     """
     check_tensor("values", values)
     _check_transitions(rewards, discounts, values.shape, "like the values")
+    values = values.to(_float_dtype(values))
     discounts = discounts.to(values)
     later = (discounts * values).masked_fill(discounts == 0, 0)
     return (rewards.to(values) + later).detach()
@@ -123,7 +125,8 @@ def n_step(
     Returns
     -------
     Steps
-        ``rewards``, ``discounts`` and ``last``, each of shape (...).
+        ``rewards``, ``discounts`` and ``last``, each of shape (...); the first two in
+        the dtype of the rewards, torch's default if these are integers.
 
     Examples
     --------
@@ -152,7 +155,8 @@ def n_step(
     at_last = last.unsqueeze(-1)
     discount = after.gather(-1, at_last).squeeze(-1)
     discount = discount.where(~terminated.gather(-1, at_last).squeeze(-1), 0)
-    return Steps(total.to(rewards.dtype), discount.to(rewards.dtype), last)
+    dtype = _float_dtype(rewards)
+    return Steps(total.to(dtype), discount.to(dtype), last)
 
 
 def backup(
@@ -454,6 +458,12 @@ def symexp_bins(n_bins: int = 255, *, limit: float = 20.0) -> Bins:
         )
     steps = torch.arange(-n_bins, n_bins + 1, 2, dtype=torch.float64)
     return Bins(symexp(steps * (limit / n_bins)))  # symmetric to the last digit
+
+
+def _float_dtype(tensor: Tensor) -> torch.dtype:
+    """Return the dtype of a tensor, or that of new floats if it holds integers."""
+    is_float = tensor.is_floating_point()
+    return tensor.dtype if is_float else torch.get_default_dtype()
 
 
 def _check_transitions(

@@ -133,6 +133,7 @@ def test_bad_requests_are_refused_in_a_sentence(fitted, change, sentence):
             "column 'day' must hold times such as '2026-01-31T18:00:00Z'",
         ),
         ({"day": 3}, "column 'day' must hold times"),
+        ({"day": "03/04/2026"}, "column 'day' must hold times"),  # March or April?
         ({"lasted": "long"}, "column 'lasted' must hold durations such as '18:00:00'"),
         ({"nope": 1}, "row 2 must have the columns of the model only, got 'nope'"),
     ],

@@ -120,6 +120,16 @@ def test_a_backtest_uses_nothing_after_an_origin():
     assert not hasattr(model, "model_")
 
 
+def test_a_backtest_goes_by_positions_whatever_the_index_is():
+    hours = np.arange(130) / 2  # of which a slice such as [:110] takes all
+    y = pd.Series(wave(130), hours)
+    X = pd.DataFrame({"load": wave(130, 1)}, hours)
+    model = HistogramForecaster(**QUICK)
+    indexed = model.backtest(y, X, start=110)
+    plain = model.backtest(y.to_numpy(), X.to_numpy(), start=110)
+    np.testing.assert_array_equal(indexed.lower, plain.lower)
+
+
 @pytest.mark.parametrize("n_series", [1, 2])
 def test_all_recent_windows_are_those_of_training_at_first(n_series):
     y = np.stack([wave(140, seed) for seed in range(n_series)], axis=1)
@@ -181,6 +191,12 @@ def test_a_constant_series_stays_what_it_is():
     assert model.predict() == pytest.approx([7.0] * 3, abs=0.01)
 
 
+@pytest.mark.parametrize("power", [700, -700])
+def test_forecasts_have_the_scale_of_the_series(fitted, power):
+    scaled = HistogramForecaster(**QUICK).fit(wave(120) * 2.0**power)
+    np.testing.assert_array_equal(scaled.predict(), fitted.predict() * 2.0**power)
+
+
 @pytest.mark.parametrize(
     ("change", "y", "X", "message"),
     [
@@ -203,6 +219,8 @@ def test_bad_input_is_refused_in_one_sentence(change, y, X, message):
 
 
 def test_what_does_not_fit_the_training_is_refused(fitted):
+    with pytest.raises(InputError, match="X must be None without y, because no column"):
+        fitted.predict(X=np.zeros((3, 1)))
     with pytest.raises(InputError, match="at least window=8 values, got 5"):
         fitted.predict(wave(5))
     with pytest.raises(InputError, match=r"y must have shape \(n,\) as in fit"):

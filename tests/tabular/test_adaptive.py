@@ -7,7 +7,7 @@ import pytest
 
 from histreg import HistogramRegressor, InputError
 from histreg.tabular import AdaptiveInterval
-from tests.tabular.examples import TINY, data
+from tests.tabular.examples import TINY, counts, data
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +48,22 @@ def test_an_opponent_cannot_break_the_bound(model, y_always):
         intervals.update(X[start : start + 100], y[start : start + 100])
         share = intervals.n_missed / intervals.n_seen
         assert abs(share - 0.2) <= intervals.bound
+
+
+def test_intervals_of_counts_end_at_counts():
+    X, y = counts(300, seed=0)
+    model = HistogramRegressor(**TINY | {"blend_with": ["linear"]}).fit(X, y)
+    model.calibrate(*counts(200, seed=1))
+    assert model.model_.atoms is not None
+    X, y = counts(600, seed=2)
+    intervals = AdaptiveInterval(model, 0.9, rate=0.05)
+    for ends in (intervals.predict(X), intervals.run(X, y)):
+        finite = np.concatenate(ends)[np.isfinite(np.concatenate(ends))]
+        assert np.isin(finite, np.arange(20.0)).mean() > 0.95
+    # Scores of new rows are those of calibration rows: half of the mass at a count.
+    [new] = AdaptiveInterval(model.calibrate(X[:1], y[:1]), 0.9)._latest
+    intervals.run(X[:1], y[:1])
+    assert intervals._latest[-1] == pytest.approx(new, rel=1e-12)
 
 
 def test_the_level_follows_the_rule(model):

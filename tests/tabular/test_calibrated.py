@@ -9,7 +9,7 @@ import torch
 from histreg import Bins, Histogram, HistogramRegressor, InputError
 from histreg.tabular.calibrated import CalibratedDistribution, Correction
 from histreg.tabular.conformal import Calibration
-from tests.tabular.examples import TINY, data, frame
+from tests.tabular.examples import TINY, counts, data, frame
 from tests.tabular.test_conformal import BINS, draw
 
 
@@ -117,6 +117,16 @@ def test_the_regressor_s_is_that_of_its_rows_and_groups(tmp_path):
     assert any(rows)
     expected = alone.predict_calibrated(X[:10]).quantiles([0.2, 0.8])
     assert torch.equal(rare.quantiles([0.2, 0.8])[:, rows], expected[:, rows])
+
+
+def test_quantiles_of_counts_are_counts():
+    X, y = counts(300, seed=0)
+    model = HistogramRegressor(**TINY | {"blend_with": ["linear"]}).fit(X, y)
+    model.calibrate(*counts(200, seed=1))
+    assert model.model_.atoms is not None
+    quantiles = model.predict_calibrated(X).quantiles([0.1, 0.5, 0.9])
+    # The others lie between counts, where a little mass is left for unseen values.
+    assert np.isin(quantiles, np.unique(y)).mean() > 0.95
 
 
 def test_each_target_has_its_own():

@@ -79,6 +79,28 @@ def test_predictions_stay_near_the_targets():
     assert model(inputs).min() >= y.min() - 0.11 * span
 
 
+def test_a_prediction_does_not_depend_on_the_rows_beside_it(generator):
+    numbers = torch.randn(300, 77, dtype=torch.float64, generator=generator)
+    inputs = SimpleInputs(numbers, torch.zeros(300, 0), torch.zeros(300, 0).long())
+    y, weight = numbers[:, :5].sum(dim=1), torch.ones(300)
+    model = fit_linear(inputs, y, weight, folds_of(300, generator), ()).model
+    whole = model(inputs)
+    for n in (1, 2, 7, 100):
+        assert torch.equal(model(inputs.at(torch.arange(9, 9 + n))), whole[9 : 9 + n])
+
+
+def test_scales_of_the_largest_numbers_are_finite(generator):
+    y = torch.randn(100, dtype=torch.float64, generator=generator)
+    rare = torch.zeros(100, dtype=torch.float64)
+    wide = torch.full((100,), 1.7e308, dtype=torch.float64)
+    rare[:9], wide[::2] = 1.7e308, -1.7e308
+    numbers = torch.stack([y, rare, wide], dim=1)
+    inputs = SimpleInputs(numbers, torch.zeros(100, 0), torch.zeros(100, 0).long())
+    fitted = fit_linear(inputs, y, torch.ones(100), folds_of(100, generator), ())
+    fitted.model.check()
+    assert (fitted.held_out - y).abs().max() < 0.1
+
+
 def test_without_columns_the_mean_is_predicted():
     nothing = SimpleInputs(
         torch.zeros(10, 0).double(), torch.zeros(10, 0), torch.zeros(10, 0).long()

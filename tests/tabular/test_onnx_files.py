@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import onnx
 import onnxruntime
 import pandas as pd
 import pytest
@@ -54,6 +55,15 @@ def test_counts_agree(tmp_path):
     model = HistogramRegressor(**SMALL).fit(X, y)
     assert model.model_.blends[0].atoms is not None
     check_agreement(model, X, tmp_path, allowed=1e-4)
+    # Ends are the counts themselves, or an interval would not contain the one it ends
+    # at.
+    model.calibrate(*counts(200, seed=1)).to_onnx(tmp_path / "m.onnx", coverage=0.9)
+    found, _ = run(tmp_path / "m.onnx", numbers=X)
+    for name, expected in zip(
+        ("lower", "upper"), model.predict_interval(X), strict=True
+    ):
+        assert np.isin(found[name], np.unique(y)).mean() > 0.99
+        assert (found[name][:, 0] == expected).mean() > 0.99
 
 
 def test_a_forest_agrees(tmp_path):
@@ -217,6 +227,36 @@ def test_intervals_and_quantiles_of_groups_agree(tmp_path, by_column):
     model.to_onnx(tmp_path / "plain.onnx", LEVELS)
     found, facts = run(tmp_path / "plain.onnx", numbers=numbers, codes=labels)
     assert facts["groups"] == []
+
+
+def test_labels_and_groups_may_be_text(tmp_path):
+    rng = np.random.default_rng(0)
+    n = 200
+    X = pd.DataFrame({"town": rng.choice(["Bonn", "Köln", "", "7"], size=n)})
+    X["x"] = rng.normal(size=n)
+    X["id"] = [f"id{i}" for i in range(n)]  # no label repeats
+    y = 3.0 * (X["town"] == "Köln") + X["x"].to_numpy()
+    zone = rng.choice(["north", "south"], size=n)
+    model = HistogramRegressor(**SMALL, n_estimators=1, blend_with=())
+    model.fit(X[:100], y[:100]).calibrate(X[100:], y[100:], groups=zone[100:])
+    asked = {"coverage": 0.8, "takes_text": True}
+    model.to_onnx(tmp_path / "m.onnx", LEVELS, **asked)
+    onnx.checker.check_model(tmp_path / "m.onnx", full_check=True)
+
+    X.loc[:5, "town"], zone = "Ulm", zone.astype(object)  # not seen in training
+    zone[:5] = "west"
+    inputs = {"numbers": X[["x"]].to_numpy(), "group_names": zone}
+    for rows in (slice(None), slice(0, 1)):
+        labels = X[["town", "id"]].to_numpy(dtype=object)
+        given = {name: part[rows] for name, part in inputs.items()}
+        found, _ = run(tmp_path / "m.onnx", **given, labels=labels[rows])
+        expected = model.predict_all(X[rows], groups=zone[rows])
+        allowed = 1e-5 * (model.bins_.high - model.bins_.low)
+        readings = {"mean": expected.mean, "quantiles": expected.quantiles(LEVELS)}
+        readings["lower"], readings["upper"] = expected.interval(0.8)
+        for name, values in readings.items():
+            np.testing.assert_allclose(found[name][:, 0], values, rtol=0, atol=allowed)
+    assert np.ptp(model.predict(X.assign(x=0.0))) > 1  # the town matters
 
 
 def test_what_a_file_cannot_promise_is_refused(tmp_path):

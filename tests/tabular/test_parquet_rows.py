@@ -143,6 +143,45 @@ def test_folders_may_be_columns(tmp_path):
         assert kinds_of(parts[0].X) == ("number", "label", "number")
 
 
+def test_a_folder_may_stand_for_a_missing_value(tmp_path):
+    for year in ("2020", "__HIVE_DEFAULT_PARTITION__"):
+        (tmp_path / f"year={year}").mkdir()
+        frame = pd.DataFrame({"x": [1.0], "y": [2.0]})
+        frame.to_parquet(tmp_path / f"year={year}" / "a.parquet")
+    values = [p.X["year"].item() for p in ParquetRows(tmp_path, target="y").parts()]
+    np.testing.assert_array_equal(values, [2020, np.nan])
+
+
+def test_folders_that_all_files_are_in_are_columns_but_no_features(tmp_path):
+    inner = tmp_path / "run=5" / "x=9" / "parts"
+    inner.mkdir(parents=True)
+    pd.DataFrame({"x": [1.0], "y": [2.0]}).to_parquet(inner / "a.parquet")
+    for path in (inner, f"{inner}/*.parquet"):
+        rows = ParquetRows(path, target="y")
+        assert rows.features == ["x"]
+        [part] = rows.parts()
+        assert part.X["x"].tolist() == [1.0]
+        # A model that was fitted on the folders around finds their columns here.
+        assert rows.files.schema.names == ["x", "y", "run"]
+        [batch] = rows.files.batches(rows.files.row_groups[0], ["run", "x"], 10)
+        assert batch.to_pylist() == [{"run": 5, "x": 1.0}]
+
+
+def test_whole_numbers_beyond_float64_are_rounded_beside_fractions(tmp_path):
+    for i, x in enumerate((2**60 + 1, 2.5)):
+        pq.write_table(pa.table({"x": [x], "y": [1]}), tmp_path / f"{i}.parquet")
+    parts = ParquetRows(tmp_path, target="y").parts()
+    assert [part.X["x"].item() for part in parts] == [2.0**60, 2.5]
+
+
+def test_rows_without_a_target_cannot_be_taken(tmp_path):
+    frame = pd.DataFrame({"x": [1.0, 2.0], "w": [0, 1], "y": [3.0, None]})
+    frame.to_parquet(tmp_path / "a.parquet")
+    rows = ParquetRows(tmp_path, target="y", weight="w")
+    with pytest.raises(InputError, match=r"with a 'y' and a 'w' above 0, got none"):
+        rows.take(np.array([0, 1]))
+
+
 def test_hidden_files_and_others_are_ignored(folder):
     (folder / "_SUCCESS").touch()
     (folder / ".0.parquet").touch()

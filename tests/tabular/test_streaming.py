@@ -105,6 +105,41 @@ def test_an_epoch_has_every_row_once_but_those_for_validation(rows):
         assert min(len(batch) for batch, _ in epoch) > 32
 
 
+class InParts:
+    """A stream whose parts end at these rows."""
+
+    def __init__(self, ends, n=N):
+        self.ends, self.n_rows = ends, n
+
+    def parts(self, generator=None):
+        n, frame = self.n_rows, table_of(self.n_rows)
+        order = np.arange(n) if generator is None else generator.permutation(n)
+        for some in np.split(order, self.ends):
+            rows = frame.iloc[some]
+            yield Part(some, rows[["x"]], rows["y"].to_numpy(), np.ones(len(some)))
+
+
+@pytest.mark.parametrize(
+    "ends", [[N - 1], [450, 450], list(range(99))], ids=["last", "empty", "single rows"]
+)
+def test_small_parts_are_trained_on_together(ends):
+    rows = InParts(ends)
+    found, model = surveyed(rows)
+    batches = batches_of(rows, found, model)
+    for _ in range(3):
+        sizes = [len(batch) for batch, _ in batches()]
+        assert min(sizes) >= 32 and max(sizes) <= 96
+
+
+def test_a_table_smaller_than_a_batch_is_one_batch():
+    rows = InParts([3, 7], n=12)
+    found, model = surveyed(rows, early_stopping=False)
+    batches = batches_of(rows, found, model)
+    for _ in range(3):
+        [(batch, _)] = batches()
+        assert sorted(batch.y.flatten().tolist()) == sorted(table_of(12)["y"])
+
+
 def test_inputs_belong_to_their_targets(rows):
     found, model = surveyed(rows)
     frame = table_of()

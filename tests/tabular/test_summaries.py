@@ -85,7 +85,8 @@ def test_frequent_labels_are_found_among_more_than_are_kept():
     n = len(labels)
     table = Table(np.empty((n, 0)), labels, ("label",))
     [levels] = summary_of(table, np.zeros(n)).codes().levels
-    assert {f"town{i}" for i in range(20)} == set(levels[:20])
+    # And none of those that occur once.
+    assert {f"town{i}" for i in range(20)} == set(levels)
 
 
 @pytest.mark.parametrize("low, high", [(-1.0, 2.0), (0.0, 10.0), (-20.0, 20.0)])

@@ -3,7 +3,7 @@
 Requests are checked one by one, in the sentences of the command line. Those that wait
 at the same time are predicted together, in one run of the network: a row's prediction
 does not depend on the rows beside it, so the answer is that of the request alone, up to
-rounding.
+rounding where the target takes few values.
 """
 
 from __future__ import annotations
@@ -338,6 +338,14 @@ def _labels(name: str, values: list[Any]) -> np.ndarray[Any, Any]:
     return labels
 
 
+def _unambiguous_times(texts: list[str]) -> np.ndarray[Any, Any] | None:
+    """Return times, None if they are none or depend on the order of day and month."""
+    read = (cells.times_of(texts, day_first=order) for order in (True, False))
+    found = [times for times in read if times is not None]
+    is_one = found and all((times == found[0]).all() for times in found)
+    return found[0] if is_one else None
+
+
 def _reader_of_text(
     kind: str, read: Callable[[list[str]], Any], dtype: str, example: str
 ) -> Callable[[str, list[Any]], np.ndarray[Any, Any]]:
@@ -363,7 +371,7 @@ _READERS: dict[str, Callable[[str, list[Any]], np.ndarray[Any, Any]]] = {
     "label": _labels,
     "time": _reader_of_text(
         "time",
-        lambda texts: cells.times_of(texts, day_first=True),
+        _unambiguous_times,
         "datetime64[us]",
         "2026-01-31T18:00:00Z",
     ),

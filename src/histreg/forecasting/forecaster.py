@@ -347,9 +347,7 @@ class HistogramForecaster(BaseEstimator):
         origins = torch.arange(int(start), n - h + 1, int(step))
         forecasts, ends = [], []
         for group in origins.split(1 if refit else len(origins)):
-            first = int(group[0])
-            known = None if X is None else X[:first]
-            model = clone(self).fit(y[:first], known)  # type: ignore[index]
+            model = clone(self).fit(np.asarray(y)[: int(group[0])], X)
             series, columns = model._checked(y, X, n_ahead=0)
             shape = model.model_.shape
             forecast = model.model_.forecast(shape.inputs(series, columns, group))
@@ -455,6 +453,11 @@ class HistogramForecaster(BaseEstimator):
             if shape.known:
                 ahead = self._checked_columns(X, 0, n_ahead)
                 columns = torch.cat([columns, ahead])
+            elif X is not None:
+                raise InputError(
+                    "X must be None without y, because no column is known ahead; give "
+                    "both, or name columns in known"
+                )
         inputs = shape.inputs(series, columns, torch.tensor([len(series)]))
         return self.model_.forecast(inputs)
 

@@ -410,7 +410,9 @@ def _measure(objective: Objective, z: Tensor) -> Measure:
 
 def _size(values: Tensor) -> Tensor:
     """Return the root mean square of each column, 1 where all are 0."""
-    size = values.square().mean(dim=0).sqrt()
+    # In units of a power of two, which is exact: no square over- or underflows.
+    exponent = values.abs().amax(dim=0).frexp().exponent.clamp(-1000, 1000)
+    size = values.ldexp(-exponent).square().mean(dim=0).sqrt().ldexp(exponent)
     return size.where(size > 0, 1.0)
 
 

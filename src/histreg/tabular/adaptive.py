@@ -157,7 +157,9 @@ class AdaptiveInterval:
             raise InputError(f"y must have shape ({n},) like X, got {truth.shape}")
         if np.isinf(truth).any():
             raise InputError("y must hold finite numbers, or NaN where it is not known")
-        scores = _scores(predicted, torch.tensor(truth))
+        atoms, known = self.model.model_.atoms, torch.tensor(truth)
+        # As those of calibration rows: half of the mass at a value lies below it.
+        scores = _scores(predicted, known if atoms is None else atoms.centered(known))
         lower, upper = np.empty(n), np.empty(n)
         for i in range(n):
             one = Histogram(predicted.bins, logits=predicted.logits[i : i + 1])
@@ -218,6 +220,8 @@ class AdaptiveInterval:
         rounding = 4 * torch.finfo(torch.float64).eps
         lower = predicted.icdf((level * (1 - 1e-12)).clamp(min=0))
         upper = predicted.icdf((1 - level + rounding).clamp(max=1))
+        if (atoms := self.model.model_.atoms) is not None:
+            lower, upper = atoms.rounded(lower), atoms.rounded(upper)
         return lower.numpy(), upper.numpy()
 
     def _size(self) -> float:

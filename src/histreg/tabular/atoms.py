@@ -11,6 +11,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from histreg._tensors import n_below
 from histreg.bins import Bins
 from histreg.errors import InputError
 
@@ -81,7 +82,7 @@ class Atoms(nn.Module):
 
     def rounded(self, y: Tensor) -> Tensor:
         """Return numbers with those in the bin of a value moved to the value."""
-        index = torch.searchsorted(self.values, (y - self._above).contiguous())
+        index = n_below(self.values, y - self._above)
         value = self.values[index.clamp(max=len(self) - 1)]  # the first from y on
         # A little more than the width, for rounding at its lower border.
         is_in = ((value - y) <= 1.01 * self._below) & (y <= value + self._above)

@@ -27,6 +27,7 @@ from torch import Tensor
 from histreg._tensors import as_float64
 from histreg.distribution import Histogram
 from histreg.errors import InputError
+from histreg.tabular.atoms import Atoms
 from histreg.tabular.conformal import Calibration
 
 
@@ -99,6 +100,8 @@ class CalibratedDistribution:
         One per group of rows.
     codes : Tensor of shape (n,), optional
         The number of each row's correction; the first by default.
+    atoms : Atoms, optional
+        The values of a target that takes few, to which quantiles are rounded.
 
     Notes
     -----
@@ -110,10 +113,12 @@ class CalibratedDistribution:
         predicted: Histogram,
         corrections: Sequence[Correction],
         codes: Tensor | None = None,
+        atoms: Atoms | None = None,
     ) -> None:
         self.predicted = predicted
         self._corrections = corrections
         self._codes = codes
+        self._atoms = atoms
 
     @classmethod
     def of(
@@ -122,11 +127,12 @@ class CalibratedDistribution:
         calibration: Calibration,
         i: int,
         codes: Tensor | None,
+        atoms: Atoms | None = None,
     ) -> CalibratedDistribution:
         """Return the distributions of the i-th target, with codes if by groups."""
         if calibration.groups is not None:
             codes = calibration.groups.checked(codes)
-        return cls(predicted, corrections_of(calibration, i), codes)
+        return cls(predicted, corrections_of(calibration, i), codes, atoms)
 
     def cdf(self, y: Tensor | float) -> Tensor:
         """Return P(Y <= y), calibrated: y of shape (n,) or a number -> (n,)."""
@@ -166,6 +172,8 @@ class CalibratedDistribution:
             rows = level.expand(self.predicted.batch_shape)
             inner = self._by_group(rows, lambda g, q: g.inverse(q))
             y = self.predicted.icdf(inner.clamp(0, 1))
+            if self._atoms is not None:
+                y = self._atoms.rounded(y)
             y = torch.where(inner == -math.inf, -math.inf, y)
             found.append(torch.where(inner == math.inf, math.inf, y))
         return torch.stack(found)

@@ -108,7 +108,9 @@ class FeatureModel(SimpleModel):
 def _center_and_scale(numbers: Tensor) -> tuple[Tensor, Tensor]:
     """Return medians and robust scales of columns (n, d), 0 and 1 without values."""
     center = numbers.nanmedian(dim=0).values.nan_to_num(nan=0.0)
-    deviation = (numbers - center).abs()
+    # Sums of these must be finite, also of the largest numbers there are.
+    largest = torch.finfo(torch.float64).max / (2 * max(1, len(numbers)))
+    deviation = (numbers - center).abs().clamp(max=largest)
     robust = deviation.nanmedian(dim=0).values.nan_to_num(nan=0.0) / 0.6745
     # Of columns that are mostly one value, the mean deviation.
     plain = deviation.nanmean(dim=0).nan_to_num(nan=0.0) / 0.7979

@@ -44,8 +44,9 @@ class LinearModel(FeatureModel):
         by_search: bool = True,  # noqa: ARG002
     ) -> Tensor:
         """Return predictions of shape (n,), float64; nothing is searched."""
+        # Not by a product of matrices, whose rounding depends on the number of rows.
         products = self.features(inputs) * self.weight
-        return self.within_limits(products.sum(dim=1) + self.bias)
+        return self.within_limits(products.sum(dim=-1) + self.bias)
 
 
 def fit_linear(

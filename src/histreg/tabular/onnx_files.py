@@ -1,7 +1,9 @@
 """ONNX files: a model's predictions, scaling included, for other runtimes.
 
 Calibrated quantiles and central intervals are quantiles of the predicted distribution
-at levels that are the same for all rows of a group, so a file can hold them.
+at levels that are the same for all rows of a group, so a file can hold them. Labels
+and groups are given by their numbers, or as text, which ONNX's operator LabelEncoder
+turns into these numbers.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -32,6 +35,8 @@ from histreg.tabular.networks import Stack
 from histreg.tabular.objectives import OnHistogram, OnNumber
 from histreg.tabular.row_groups import RowGroups
 from histreg.tabular.simple_models import SimpleInputs
+
+ML_DOMAIN, ML_VERSION = "ai.onnx.ml", 3  # of LabelEncoder, since version 2
 
 
 class Exported(nn.Module):
@@ -72,6 +77,7 @@ class Exported(nn.Module):
         self.scaling: NumberScaling = model.scaling
         self.stack: Stack = model.sharp or model.network
         self.blends = None if model.blends is None else nn.ModuleList(model.blends)
+        self.atoms = model.atoms
         pairs = zip(model.blends or (), model.objective.bins, strict=False)
         self.geometries = [blend.geometry(bins) for blend, bins in pairs]
         self.centers: Tensor  # (m, k)
@@ -122,6 +128,8 @@ class Exported(nn.Module):
         else:
             levels, fixed = self.levels[groups], self.fixed[groups]
         quantiles = self._quantiles(probs, levels)
+        if self.atoms is not None:
+            quantiles = self.atoms.rounded(quantiles)
         if self.groups is not None:
             quantiles = torch.where(fixed.isnan(), quantiles, fixed)
         if not self.has_interval:
@@ -283,8 +291,9 @@ def export(
     coverage: float | None = None,
     *,
     calibrated: bool = False,
+    takes_text: bool = False,
 ) -> None:
-    """Write a model as ONNX, atomically; see `Exported`."""
+    """Write a model as ONNX, atomically; see `Exported` and `take_text`."""
     try:
         import onnx  # noqa: F401
         import onnxscript  # noqa: F401
@@ -327,11 +336,69 @@ def export(
         "kinds": named_kinds(model.kinds),
     }
     proto = program.model_proto
+    if takes_text:
+        if n_labels:
+            take_text(proto, "codes", "labels", model.codes.levels)
+        if exported.groups is not None:
+            take_text(proto, "groups", "group_names", [exported.groups.levels])
     for name, value in facts.items():
         entry = proto.metadata_props.add()
         entry.key, entry.value = name, json.dumps(value)
     with atomic_write(path) as partial:
         partial.write_bytes(proto.SerializeToString())
+
+
+def take_text(
+    proto: Any, codes: str, texts: str, levels: Sequence[Sequence[str]]
+) -> None:
+    """Let an ONNX model take text in place of the codes of it.
+
+    Parameters
+    ----------
+    proto : onnx ModelProto
+        It is changed.
+    codes : str
+        The input (n, c) or (n,), int64, that is replaced.
+    texts : str
+        The name of the new input, of the same shape.
+    levels : sequence of c sequences of str
+        The text of the codes 1, 2, ... of each column; any other has code 0.
+    """
+    from onnx import TensorProto, helper
+
+    graph = proto.graph
+    [given] = [one for one in graph.input if one.name == codes]
+    is_flat = len(given.type.tensor_type.shape.dim) == 1
+    given.name = texts
+    given.type.tensor_type.elem_type = TensorProto.STRING
+    nodes, parts = [], []
+    for i, known in enumerate(levels):
+        column, coded = texts, codes
+        if not is_flat:
+            column, coded = f"{texts}.{i}", f"{codes}.{i}"
+            number = helper.make_tensor(f"{texts}.{i}.at", TensorProto.INT64, [1], [i])
+            graph.initializer.append(number)
+            own = helper.make_node("Gather", [texts, number.name], [column], axis=1)
+            nodes.append(own)
+        nodes.append(
+            helper.make_node(
+                "LabelEncoder",
+                [column],
+                [coded],
+                domain=ML_DOMAIN,
+                keys_strings=list(known) or [""],  # must not be empty
+                values_int64s=list(range(1, len(known) + 1)) or [0],
+                default_int64=0,
+            )
+        )
+        parts.append(coded)
+    if not is_flat:
+        nodes.append(helper.make_node("Concat", parts, [codes], axis=1))
+    others = list(graph.node)
+    del graph.node[:]
+    graph.node.extend([*nodes, *others])
+    if not any(one.domain == ML_DOMAIN for one in proto.opset_import):
+        proto.opset_import.append(helper.make_opsetid(ML_DOMAIN, ML_VERSION))
 
 
 def check_any_rows(program: torch.onnx.ONNXProgram) -> None:

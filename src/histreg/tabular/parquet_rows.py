@@ -2,12 +2,13 @@
 
 The types of the files say what a column is: text and dictionaries are labels, dates and
 times are times, everything else is a number. Folders named such as ``year=2024`` are
-columns of the files in them.
+columns of the files in them, and a model is fitted on those whose values can differ.
 """
 
 from __future__ import annotations
 
 import glob
+import re
 from collections import Counter, deque
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,11 +17,11 @@ from functools import cached_property
 from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
@@ -34,6 +35,7 @@ PART_ROWS = 2**16  # that are read, and shuffled, at once, of narrow tables
 PART_CELLS, LEAST_PART_ROWS = 2**20, 2**12  # of wide ones
 N_OPEN = 8  # row groups that a shuffled part is mixed of
 BUFFER_BYTES = 2**16  # of a column to read at once, instead of the whole row group
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # in the name of a folder
 NUMBERS = (
     pa.types.is_boolean,
     pa.types.is_integer,
@@ -59,6 +61,17 @@ class ParquetFiles:
     ----------
     path : str or Path
 
+    Attributes
+    ----------
+    root : Path
+        The folder that all files are in.
+    paths : list of Path
+        Of the files, sorted.
+    schema : pyarrow Schema
+        Their columns, and those in the names of folders.
+    constant_keys : set of str
+        Those in the names of the root and of the folders that it is in.
+
     Raises
     ------
     InputError
@@ -69,33 +82,40 @@ class ParquetFiles:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self.root, self.paths = _found(self.path)
-        fragments = []
+        self._group_rows: list[list[int]] = []  # of each row group of each file
+        schemas = []
         for name in self.paths:
-            with read_errors(name):
-                one = ds.dataset([str(name)], format="parquet", partitioning="hive")
-                fragments += one.get_fragments()
-        self._fragments = fragments
+            with read_errors(name), pq.ParquetFile(name) as file:
+                metadata = file.metadata
+                groups = range(metadata.num_row_groups)
+                self._group_rows.append(
+                    [metadata.row_group(i).num_rows for i in groups]
+                )
+                schemas.append(file.schema_arrow.remove_metadata())
+        outer = set(_keys_of(self.root))
+        self.constant_keys = outer - set(schemas[0].names)
+        # A folder that all files are in may be named like one of their columns.
+        ignored = outer - self.constant_keys
         self._keys = [
-            dict(sorted(ds.get_partition_keys(fragment.partition_expression).items()))
-            for fragment in fragments
+            {n: value for n, value in _keys_of(path.parent).items() if n not in ignored}
+            for path in self.paths
         ]
-        self._n_rows = [fragment.metadata.num_rows for fragment in fragments]
-        self.schema = self._joined_schema()
+        self.schema = self._joined_schema(schemas)
 
     @property
     def n_rows(self) -> int:
         """The number of rows of all files."""
-        return sum(self._n_rows)
+        return sum(map(sum, self._group_rows))
 
     @property
     def row_groups(self) -> list[RowGroup]:
         """The row groups of all files, in the order of the rows."""
         groups, first = [], 0
-        for i, fragment in enumerate(self._fragments):
+        for i, sizes in enumerate(self._group_rows):
             start = first
-            for group in fragment.row_groups:
-                groups.append(RowGroup(i, group.id, first, start))
-                first += group.num_rows
+            for number, n_rows in enumerate(sizes):
+                groups.append(RowGroup(i, number, first, start))
+                first += n_rows
         return groups
 
     def batches(
@@ -116,19 +136,22 @@ class ParquetFiles:
             for batch in file.iter_batches(
                 n_rows, [group.number], columns=own, use_threads=False
             ):
-                arrays = [
-                    pa.array([keys[name]] * len(batch), self.schema.field(name).type)
-                    if name in keys
-                    else batch.column(name).cast(self.schema.field(name).type)
-                    for name in columns
-                ]
+                arrays = []
+                for name in columns:
+                    kind = self.schema.field(name).type
+                    if name in keys:
+                        arrays.append(pa.array([keys[name]] * len(batch), kind))
+                    else:
+                        # Whole numbers that are too large for float64 are rounded.
+                        is_safe = not pa.types.is_floating(kind)
+                        arrays.append(batch.column(name).cast(kind, safe=is_safe))
                 yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
-    def _joined_schema(self) -> pa.Schema:
+    def _joined_schema(self, schemas: list[pa.Schema]) -> pa.Schema:
         """Return the columns of all files, and those in the names of folders."""
-        first = set(self._fragments[0].physical_schema.names)
-        for path, fragment in zip(self.paths, self._fragments, strict=True):
-            names = fragment.physical_schema.names
+        first = set(schemas[0].names)
+        for path, schema in zip(self.paths, schemas, strict=True):
+            names = schema.names
             for name, count in Counter(names).most_common(1):
                 if count > 1:
                     raise InputError(
@@ -141,7 +164,6 @@ class ParquetFiles:
                     f"all files of {self.path} must have the same columns, {lacking} "
                     f"lacks {name!r}"
                 )
-        schemas = [f.physical_schema.remove_metadata() for f in self._fragments]
         for path, keys in zip(self.paths, self._keys, strict=True):
             if set(keys) != set(self._keys[0]) or first & set(keys):
                 raise InputError(
@@ -150,10 +172,11 @@ class ParquetFiles:
                 )
         # A number in one folder and text in another is text.
         for name in self._keys[0]:
-            if len({type(keys[name]) for keys in self._keys}) > 1:
-                for keys in self._keys:
+            given = [keys for keys in self._keys if keys[name] is not None]
+            if len({type(keys[name]) for keys in given}) > 1:
+                for keys in given:
                     keys[name] = str(keys[name])
-        schemas += [
+        schemas = schemas + [
             pa.schema([(name, pa.scalar(value).type) for name, value in keys.items()])
             for keys in self._keys
         ]
@@ -250,7 +273,7 @@ class ParquetRows:
     @property
     def features(self) -> list[str]:
         """The columns to learn from."""
-        others = {self.target, self.weight, *self.drop}
+        others = {self.target, self.weight, *self.drop, *self.files.constant_keys}
         return [name for name in self.files.schema.names if name not in others]
 
     @property
@@ -276,21 +299,36 @@ class ParquetRows:
             return
         shuffled = [groups[i] for i in generator.permutation(len(groups))]
         some: list[_Rows] = []
+        n_rows, most = 0, self._part_rows
         for batch in self._read(shuffled, n_open=N_OPEN):
             some.append(batch)
-            if sum(len(one.numbers) for one in some) >= self._part_rows:
+            n_rows += len(batch.numbers)
+            if n_rows >= most:
                 yield self._part(some, generator)
+                n_rows = 0
         if some:
             yield self._part(some, generator)
 
     def take(self, numbers: NDArray[np.int64]) -> Part:
-        """Return the rows of these numbers, in their order in the files."""
+        """Return the rows of these numbers, in their order in the files.
+
+        Raises
+        ------
+        InputError
+            If all of them are left out.
+        """
         ordered = np.sort(numbers)
         batches = []
         for batch in self._read(self.files.row_groups, n_open=1):
             chosen = np.flatnonzero(is_among(batch.numbers, ordered))
             if len(chosen):
                 batches.append(batch.at(chosen))
+        if not batches:
+            raise InputError(
+                f"{self.path} must have rows with a {self.target!r}"
+                f"{'' if self.weight is None else f' and a {self.weight!r} above 0'}, "
+                f"got none among {len(numbers):,} rows"
+            )
         return self._part(batches)
 
     def _read(self, groups: Sequence[RowGroup], n_open: int) -> Iterator[_Rows]:
@@ -447,6 +485,21 @@ def _times_of(column: pa.ChunkedArray) -> pd.Series[Any]:
         zone = getattr(kind, "tz", None)
         column = column.cast(pa.timestamp("us", zone), safe=False)
     return column.to_pandas()
+
+
+def _keys_of(folder: Path) -> dict[str, int | str | None]:
+    """Return the columns in the names of a folder and those it is in, with values."""
+    keys: dict[str, int | str | None] = {}
+    for part in folder.parts:
+        name, is_key, text = part.partition("=")
+        if name and is_key:
+            value = unquote(text)
+            if value == NO_VALUE:
+                keys[name] = None
+            else:
+                is_number = re.fullmatch(r"-?[0-9]{1,18}", value) is not None
+                keys[name] = int(value) if is_number else value
+    return dict(sorted(keys.items()))
 
 
 def _found(path: Path) -> tuple[Path, list[Path]]:

@@ -229,7 +229,9 @@ class Predictions:
                 "y) with rows that were not trained on"
             )
         found = tuple(
-            CalibratedDistribution.of(d, self._calibration, i, self._groups)
+            CalibratedDistribution.of(
+                d, self._calibration, i, self._groups, self._atoms
+            )
             for i, d in enumerate(self.distributions)
         )
         return found[0] if self._is_flat else found

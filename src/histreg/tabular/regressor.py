@@ -510,28 +510,29 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                 batches = StreamedBatches(
                     rows, found, self.model_, settings, epoch_size, draws
                 )
-                history = self._train(
-                    sample, held_out, settings, generators, batches=batches
-                )
-                if sharpens(self):
-                    train_sharp(
-                        self,
+                with threads_for(self.model_, settings):
+                    history = self._train(
+                        sample, held_out, settings, generators, batches=batches
+                    )
+                    if sharpens(self):
+                        train_sharp(
+                            self,
+                            self.model_,
+                            sample,
+                            held_out,
+                            sharpening_settings(settings),
+                            generators,
+                            batches=batches,
+                        )
+                    stack(
                         self.model_,
+                        blended_models(self),
+                        found.sample,
                         sample,
                         held_out,
-                        sharpening_settings(settings),
                         generators,
-                        batches=batches,
+                        divides_bins=isinstance(self.bins, str),
                     )
-                stack(
-                    self.model_,
-                    blended_models(self),
-                    found.sample,
-                    sample,
-                    held_out,
-                    generators,
-                    divides_bins=isinstance(self.bins, str),
-                )
             self._keep(history)
         return self
 
@@ -1113,6 +1114,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         *,
         coverage: float | None = None,
         calibrated: bool = False,
+        takes_text: bool = False,
     ) -> None:
         """Write an ONNX model that returns mean and quantiles, scaling included.
 
@@ -1126,6 +1128,10 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         calibrated : bool
             Return the quantiles of the calibrated distribution, see
             `predict_calibrated`.
+        takes_text : bool
+            Take labels and groups as text, instead of their positions in lists. The
+            runtime must have the operators of the domain ``ai.onnx.ml``, as ONNX
+            Runtime does.
 
         Notes
         -----
@@ -1136,7 +1142,10 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         label. If the model was calibrated by groups, and intervals or calibrated
         quantiles are written, ``groups`` (n,) int64: the position of each row's group,
         from 1, in the list that the metadata has under ``groups``, or 0 for another
-        group, whose intervals are infinite. Outputs: ``mean`` (n, m) and, for losses
+        group, whose intervals are infinite. With ``takes_text`` these inputs are
+        ``labels`` (n, c) and ``group_names`` (n,) of strings: the text of each label, a
+        whole number without decimals; for a missing one any text that is not in the
+        lists. Outputs: ``mean`` (n, m) and, for losses
         that predict a distribution, ``quantiles`` (n, m, q), and with a coverage
         ``lower`` and ``upper`` (n, m), float64. Needs the extra ``onnx``.
         """
@@ -1144,7 +1153,14 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         from histreg.tabular.onnx_files import export
 
         levels = [float(level) for level in alpha]
-        export(self.model_, Path(path), levels, coverage, calibrated=calibrated)
+        export(
+            self.model_,
+            Path(path),
+            levels,
+            coverage,
+            calibrated=calibrated,
+            takes_text=takes_text,
+        )
 
     @property
     def _doc_link_template(self) -> str:

@@ -15,7 +15,7 @@ The result is the same kind of `Model` as that of rows in memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -247,10 +247,18 @@ class StreamedBatches:
 
     def _batches(self) -> Iterator[tuple[NetworkRows, Tensor]]:
         n_models = self._model.network.n_models
+        # Rows of a small part wait for the next one: batch normalisation has no
+        # statistics of one row.
+        least = min(max(2, self._batch_size // 2), self._found.n_training)
+        waiting: list[NetworkRows] = []
         while True:
             for part in self._rows.parts(self._generator):
-                rows = self._network_rows(part)
+                waiting.append(self._network_rows(part))
                 del part  # before the next one is read
+                if sum(map(len, waiting)) < least:
+                    continue
+                rows = waiting[0] if len(waiting) == 1 else joined(waiting)
+                waiting.clear()
                 # As even as they go: the last one must not be a single row.
                 n_batches = max(1, round(len(rows) / self._batch_size))
                 index = torch.arange(len(rows), device=self._device)
@@ -280,7 +288,17 @@ class StreamedBatches:
 
     @staticmethod
     def _n_pieces(part: Part) -> int:
-        return -(-len(part.y) // PIECE_ROWS)
+        return max(1, -(-len(part.y) // PIECE_ROWS))
+
+
+def joined(parts: Sequence[NetworkRows]) -> NetworkRows:
+    """Return the rows of several parts as one."""
+    inputs = zip(*(part.inputs for part in parts), strict=True)
+    return TrainingRows(
+        tuple(map(torch.cat, inputs)),
+        torch.cat([part.y for part in parts]),
+        torch.cat([part.weight for part in parts]),
+    )
 
 
 def slice_of(rows: NetworkRows, start: int, end: int) -> NetworkRows:

@@ -107,13 +107,17 @@ class TableSummary:
         return NumberScaling.of_ordered(columns, has_gaps)
 
     def codes(self) -> LabelCodes:
-        """Return the codes of the labels that occur more than once, frequent first."""
+        """Return the codes of the labels that occur more than once, frequent first.
+
+        Of more labels than the sketch counts exactly, those that surely do.
+        """
         kind = self._sketches.frequent_items_error_type.NO_FALSE_NEGATIVES
         levels = []
         for sketch in self._labels:
-            counts = [(label, n) for label, n, *_ in sketch.get_frequent_items(kind)]
+            # Of each label its name, its count as estimated, at least and at most.
+            counts = [(i[0], i[2]) for i in sketch.get_frequent_items(kind)]
             ranked = sorted(counts, key=lambda item: (-item[1], item[0]))
-            levels.append([label for label, n in ranked if n > 1][:MAX_LEVELS])
+            levels.append([label for label, least in ranked if least > 1][:MAX_LEVELS])
         return LabelCodes(levels)
 
 
