@@ -3,7 +3,13 @@
 import pytest
 import torch
 
-from histreg.tabular.simple_models import N_FOLDS, folds_of, n_below
+from histreg.tabular.simple_models import (
+    AT_ONCE,
+    N_FOLDS,
+    folds_of,
+    in_blocks,
+    n_below,
+)
 
 
 @pytest.mark.parametrize("n", [1, 3, N_FOLDS, 23])
@@ -26,3 +32,15 @@ def test_borders_below_a_value_are_counted(by_search):
     own = torch.stack([borders, borders + 2])  # of each row its own
     count = n_below(own, values, by_search=by_search)
     assert count.tolist() == [[0, 0, 1], [0, 1, 3]]
+
+
+def test_products_in_blocks_round_the_same_in_any_company():
+    generator = torch.Generator().manual_seed(0)
+    n = AT_ONCE + 77
+    rows = torch.randn(n, 90, dtype=torch.float64, generator=generator)
+    matrix = torch.randn(90, 33, dtype=torch.float64, generator=generator)
+    together = in_blocks(lambda some: some @ matrix, rows)
+    torch.testing.assert_close(together, rows @ matrix)
+    for some in (torch.arange(0), torch.arange(1), torch.arange(n - 1, 40, -3)):
+        alone = in_blocks(lambda own: own @ matrix, rows[some])
+        assert torch.equal(alone, together[some])

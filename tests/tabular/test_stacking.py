@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from histreg import HistogramRegressor, InputError
+from histreg.tabular.blending import SHARPNESSES
 from histreg.tabular.stacking import held_out_histograms
 from histreg.tabular.training_rows import rows_of
 from tests.tabular.examples import BLENDED, SMALL, data
@@ -110,3 +111,11 @@ def test_calibrate_without_rows_needs_predictions_of_a_fit():
         model.calibrate()
     with pytest.raises(InputError, match="both X and y, or neither"):
         model.calibrate(X)
+
+
+@pytest.mark.parametrize(("n_networks", "is_chosen"), [(1, True), (3, False)])
+def test_sharpness_allows_for_networks_that_are_averaged(n_networks, is_chosen):
+    X, y = data(400)
+    model = HistogramRegressor(**BLENDED | {"n_estimators": n_networks}).fit(X, y)
+    (blend,) = model.model_.blends
+    assert bool((blend.sharpness == SHARPNESSES).any()) == is_chosen

@@ -32,7 +32,13 @@ from histreg.tabular.border_scores import BorderScore
 from histreg.tabular.forest_model import ForestModel
 from histreg.tabular.kernel_model import KernelModel
 from histreg.tabular.linear_model import LinearModel
-from histreg.tabular.simple_models import Fitted, SimpleInputs, SimpleModel, n_below
+from histreg.tabular.simple_models import (
+    Fitted,
+    SimpleInputs,
+    SimpleModel,
+    in_blocks,
+    n_below,
+)
 from histreg.tabular.tree_model import TreeModel
 
 N_RESIDUALS = 200  # that a distribution is kept by, at most
@@ -481,7 +487,12 @@ class Blend(nn.Module):
     ) -> Tensor:  # (1 + J, n, k r), or (1 + J, n, m) of m atoms
         borders, cells, shares = geometry
         spread = relative_spread(networks, borders, self.typical_spread)
-        probs = [networks if shares is None else networks @ shares]
+        if shares is None:
+            probs = [networks]
+        elif by_search:
+            probs = [in_blocks(lambda rows: rows @ shares, networks)]
+        else:
+            probs = [networks @ shares]
         for part, own in zip(self._parts(), predicted, strict=True):
             probs.append(part.probs(own, spread, cells, by_search=by_search))
         return torch.stack(probs)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from histreg.tabular.feature_model import FeatureModel
-from histreg.tabular.simple_models import Fitted, SimpleInputs
+from histreg.tabular.simple_models import Fitted, SimpleInputs, in_blocks
 
 MOST_FEATURES = 1_000
 MOST_LANDMARKS = 1_000
@@ -37,8 +37,6 @@ JITTER = 1e-6  # on a diagonal, so that a matrix is positive definite
 # amplitude, the slope and the noise for y in standard units.
 LENGTH_PRIOR, AMPLITUDE_PRIOR = (-0.5, 1.5), (0.0, 2.0)
 SLOPE_PRIOR, NOISE_PRIOR = (-2.0, 3.0), (-2.0, 3.0)
-BLOCK = 32  # rows are compared with landmarks in whole blocks, see `of_features`
-AT_ONCE = 8 * BLOCK  # whose covariances stay in the cache
 
 
 @dataclass(frozen=True)
@@ -115,15 +113,8 @@ class KernelModel(FeatureModel):
         return self.of_features(features)
 
     def of_features(self, features: Tensor) -> Tensor:
-        """Return predictions: (n, p) -> (n,), the same for a row in any company.
-
-        A matrix product may round differently for other numbers of rows, so the last
-        row is repeated until blocks are whole.
-        """
-        n = len(features)
-        whole = torch.arange(-(-n // BLOCK) * BLOCK).clamp(max=n - 1)
-        blocks = features[whole].split(AT_ONCE)
-        return torch.cat([self._of_block(block) for block in blocks])[:n]
+        """Return predictions: (n, p) -> (n,), the same for a row in any company."""
+        return in_blocks(self._of_block, features)
 
     def _of_block(self, features: Tensor) -> Tensor:
         scaled = features * self.inverse_lengths

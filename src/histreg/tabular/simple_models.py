@@ -9,12 +9,15 @@ models of all folds are averaged. A forest needs no folds: its trees leave rows 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 N_FOLDS = 5
+BLOCK = 32  # rows
+AT_ONCE = 8 * BLOCK  # whose products stay in the cache
 
 
 class SimpleInputs(NamedTuple):
@@ -85,6 +88,17 @@ def n_below(
     compare = torch.le if or_equal else torch.lt
     is_below = compare(borders.unsqueeze(-2), values.unsqueeze(-1))
     return is_below.to(torch.int64).sum(dim=-1)
+
+
+def in_blocks(of_block: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:
+    """Return a function of rows (n, ...) that rounds the same for each in any company.
+
+    A product of matrices may round differently for other numbers of rows, so the last
+    row is repeated until there are whole blocks of `BLOCK`.
+    """
+    n = len(rows)
+    whole = torch.arange(-(-n // BLOCK) * BLOCK).clamp(max=n - 1)
+    return torch.cat([of_block(some) for some in rows[whole].split(AT_ONCE)])[:n]
 
 
 def folds_of(n: int, generator: torch.Generator | None) -> Tensor:  # (n,) int64

@@ -111,7 +111,11 @@ def stack(
     n_divided = max(target.n_divided for target in targets)
     if atoms is not None or not divides_bins:
         n_divided = 1
-    weight, gain = data.weight[chosen], averaging_gain(len(data))
+    # Where all networks hold out the same rows, these are predicted by all of them, as
+    # new rows are.
+    is_alike = bool(held_out[:, chosen.to(held_out.device)].all())
+    gain = 1.0 if is_alike else averaging_gain(len(data))
+    weight = data.weight[chosen]
     blends = [
         target.blend(weight, n_divided, gain=gain, atoms=atoms) for target in targets
     ]
