@@ -165,7 +165,7 @@ def draw_effects(effects: Sequence[Effect]) -> Figure:
     ax.minorticks_off()
     ax.set_yticks(range(len(effects)), [effect.label for effect in effects])
     ax.set_ylim(len(effects) - 0.5, -0.5)
-    ax.set_xlabel("test MAE of HL-Gauss, of l2 = 1")
+    ax.set_xlabel("test MAE of HL-Gauss, relative to l2")
     ax.spines[["top", "right"]].set_visible(False)
     return figure
 
@@ -210,8 +210,7 @@ class Section:
 
 WHEN = (
     "When does it help?",
-    "Does it on other data and models, with wrong targets, and with settings as they "
-    "come?",
+    "On other data and models, with wrong targets, and with the recommended settings?",
     ("K10", "K31", "K32", "K33", "K34", "K36", "K37", "K29", "K41"),
 )
 WHY = (
@@ -223,13 +222,13 @@ WHY = (
     ),
     (
         "Is it a better representation?",
-        "If so, what HL-Gauss has learnt would help the squared error too.",
+        "If so, the layers that HL-Gauss has learnt would help the squared error too.",
         ("K19", "K20", "K21", "K21b", "K22", "K23", "K24"),
     ),
     (
         "Is it something simpler?",
         "A flexible distribution, noise, clipped gradients, smoothing alone, the bias "
-        "of bins, or predictions that follow their inputs less.",
+        "of bins, or predictions that are less sensitive to their inputs.",
         ("K6", "K7", "K13", "K15", "K30"),
     ),
 )
@@ -269,7 +268,7 @@ def why_sections(judged: Sequence[JudgedClaim], evidence: Evidence) -> list[Sect
 def verdicts_in_words(claims: Sequence[JudgedClaim]) -> str:
     """Return how many claims have which verdict, as a sentence."""
     if not claims:
-        return "Nothing of it was run."
+        return "None of this was run."
     counts = Counter(each.verdict for each in claims)
     if len(claims) == 1:
         return f"The one claim about it: {claims[0].verdict}."
