@@ -47,8 +47,8 @@ def steps(*, fit_epochs: int, study_epochs: int) -> list[Step]:
             "Are there columns that would spoil a model?", f"check {TABLE} --target cnt"
         ),
         Step(
-            "casual and registered add up to the target, and instant is the row number; "
-            "all three columns are dropped.\n"
+            "casual and registered add up to the target, and instant is the row "
+            "number; all three columns are dropped.\n"
             f"To save time: 2 networks and {fit_epochs} epochs, instead of the default "
             "5 networks and up to 200 epochs.",
             f"fit {TABLE} --target cnt --drop instant,casual,registered --estimators 2 "

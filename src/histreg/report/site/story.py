@@ -14,7 +14,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from histreg.bins import PRESETS
-from histreg.report.claim_tables import counts_of
 from histreg.report.colours import BLUE, GREY, ORANGE
 from histreg.report.printed_table import PrintedTable
 from histreg.report.site import narration
@@ -275,8 +274,8 @@ def verdicts_in_words(claims: Sequence[JudgedClaim]) -> str:
     if len(counts) == 1:
         every = "Both" if len(claims) == 2 else f"All {len(claims)}"
         return f"{every} claims about it: {claims[0].verdict}."
-    words = counts_of(each.judgement for each in claims)
-    return f"Of {len(claims)} claims about it: {words}."
+    words = ", ".join(f"{each} ({counts[each]})" for each in Verdict if counts[each])
+    return f"{len(claims)} claims about it: {words}."
 
 
 def failed(judged: Iterable[JudgedClaim]) -> list[JudgedClaim]:
