@@ -54,6 +54,7 @@ napoleon_use_rtype = False
 
 smartquotes = False  # of two dashes of an option they would make one
 html_theme = "furo"  # search, dark mode, 100 kB a page
+pygments_dark_style = "monokai"  # the default underlines modules as if they were links
 html_title = f"histreg {release}"
 html_static_path = ["_static"]
 html_favicon = "_static/icon.svg"

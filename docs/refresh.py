@@ -89,17 +89,20 @@ def peers(name: str) -> str:
 
 
 def standing() -> str:
-    """Return where our regressor is ahead of its peers and where it is behind."""
+    """Return how our regressor compares with others: accuracy, losses and time."""
     store = Store(RECORDS)
     seen = store.records(EXPERIMENTS["tables"].runs)
     unseen = store.records(EXPERIMENTS["tables-last"].runs)
     scores = PeerScores.of(unseen or seen)
     n_folds = max(scores.n_folds())
     if unseen:
-        rows = "on rows that no choice has seen"
+        rows = "The rows were not used for any choice."
     else:
-        parts = "one part" if n_folds == 1 else f"{n_folds} of the four parts"
-        rows = f"on {parts} of their rows, on which the defaults were chosen"
+        folds = "one of the four folds" if n_folds == 1 else f"{n_folds} of four folds"
+        rows = (
+            f"The numbers are from {folds} on which the defaults were chosen too, so "
+            "they flatter it."
+        )
     on_average = ", ".join(
         f"{peer} {statistics.geometric_mean(ratios.values()):.2f}"
         + (f" ({len(ratios)} tables)" if len(ratios) < len(scores.tables) else "")
@@ -109,7 +112,7 @@ def standing() -> str:
     n_best = [scores.best(table) for table in scores.tables].count(OURS)
     behind = [s for s in scores.standings() if s.ratio > MOST_BEHIND]
     losses = ", ".join(
-        f"{s.table} ({FRAMES[s.table].n_rows:,} rows, {s.ratio:.2f} of that of "
+        f"{s.table} ({FRAMES[s.table].n_rows:,} rows, {s.ratio:.2f} times that of "
         f"{s.best})"
         for s in sorted(behind, key=lambda s: -s.ratio)
     )
@@ -118,13 +121,14 @@ def standing() -> str:
         for metric in (FIT_S, PREDICT_S)
     )
     lines = [
-        f"**On average**, {rows}: its CRPS, the error of the whole distribution, over "
-        f"that of a peer (geometric mean, below 1 is better): {on_average}. It had the "
-        f"lowest CRPS of all that were run on {n_best} of {len(scores.tables)} tables.",
-        f"**At worst**: its CRPS was more than {100 * (MOST_BEHIND - 1):.0f} % above "
-        f"that of the best peer on {losses or 'no table'}.",
-        f"**Time**: fits took {fit:.1f} times as long as CatBoost's and predictions "
-        f"{predict:.1f} times (medians, measured beside other work).",
+        "**Accuracy**: its CRPS (the error of the whole distribution) divided by that "
+        "of each other method, as a geometric mean over the tables; below 1, histreg "
+        f"is better: {on_average}. It had the lowest CRPS of all methods that were run "
+        f"on {n_best} of {len(scores.tables)} tables. {rows}",
+        f"**Where it loses**: its CRPS was more than {100 * (MOST_BEHIND - 1):.0f} % "
+        f"above that of the best other method on {losses or 'no table'}.",
+        f"**Time**: fits took {fit:.1f} times as long as CatBoost's, and predictions "
+        f"{predict:.1f} times as long (medians, on a machine busy with other work).",
     ]
     return "".join(
         textwrap.fill(

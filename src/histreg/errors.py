@@ -21,3 +21,7 @@ class DownloadError(InputError, OSError):
 
 class NoDistributionError(InputError, AttributeError):
     """The model predicts a single number and has no distribution."""
+
+
+class SparseInputError(InputError, TypeError):
+    """A sparse matrix where a dense one is needed; a TypeError as in scikit-learn."""

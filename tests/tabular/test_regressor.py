@@ -1246,8 +1246,9 @@ def test_an_array_of_objects_with_text_is_read_like_a_frame():
 def test_sparse_x_is_refused_with_what_to_do(kind):
     X, y = data(30)
     sentence = r"X must be dense, got a sparse \w+ of shape \(30, 3\); use X.toarray"
-    with pytest.raises(InputError, match=sentence):
+    with pytest.raises(InputError, match=sentence) as refused:
         HistogramRegressor(**TINY).fit(kind(X), y)
+    assert isinstance(refused.value, TypeError)  # as scikit-learn's own refusal
 
 
 def test_the_html_representation_links_to_the_documentation(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""The command ``histreg demo``: the first minutes, on a table that comes along."""
+"""The command ``histreg demo``: the first minutes, on a table of the package."""
 
 from __future__ import annotations
 
@@ -43,10 +43,12 @@ def steps(*, fit_epochs: int, study_epochs: int) -> list[Step]:
     """Return the steps of the demo."""
     runs = f"{RUNS} --epochs {study_epochs} --store study"
     return [
-        Step("Is the table fit to learn from?", f"check {TABLE} --target cnt"),
         Step(
-            "casual and registered add up to the answer, and instant numbers the rows; "
-            "all three are left out.\n"
+            "Are there columns that would spoil a model?", f"check {TABLE} --target cnt"
+        ),
+        Step(
+            "casual and registered add up to the target, and instant is the row "
+            "number; all three columns are dropped.\n"
             f"To save time: 2 networks and {fit_epochs} epochs, instead of the default "
             "5 networks and up to 200 epochs.",
             f"fit {TABLE} --target cnt --drop instant,casual,registered --estimators 2 "
@@ -61,8 +63,8 @@ def steps(*, fit_epochs: int, study_epochs: int) -> list[Step]:
         Step(
             "The paper's question on the same table: is a histogram a better target "
             f"than a number?\nTo save time: {study_epochs} epochs instead of 500, 3 "
-            "seeds instead of 5, and 3 of the methods. HL-OneBin stands there twice, "
-            "with shift_in_bins for another reading of the paper.",
+            "seeds instead of 5, and 3 of the methods. HL-OneBin is listed twice; "
+            "shift_in_bins marks another reading of the paper.",
             f"study run {runs}",
         ),
         Step("", f"study table {runs}"),
@@ -92,7 +94,7 @@ def _published_errors() -> str:
 @exit_on_user_error
 def demo(
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="Folder for all that it writes.")
+        Path, typer.Option("--out", "-o", help="Folder for all its files.")
     ] = Path("histreg-demo"),
     fit_epochs: Annotated[int, typer.Option(min=1, help="Epochs of the model.")] = 15,
     study_epochs: Annotated[

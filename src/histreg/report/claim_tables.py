@@ -20,11 +20,11 @@ from histreg.study.claims import (
 from histreg.study.datasets import GAMES, SERIES, TABLES, source
 
 HOW_COUNTED = (
-    "A claim is confirmed or refuted only if all that the paper judges it on was run "
-    "as the paper has it; otherwise it holds so far or fails so far. One part refuted "
-    "is enough to fail; to hold, all parts must be confirmed wherever all of them were "
-    "run. It depends if readings of the paper, where that leaves something open, give "
-    "different verdicts."
+    "A claim is confirmed or refuted only if everything that the paper judges it on "
+    "was run with the paper's protocol; otherwise it holds so far or fails so far. It "
+    "fails if one of its parts is refuted, and holds if all parts are confirmed "
+    "wherever all of them were run. It depends if the paper leaves something open and "
+    "different readings give different verdicts."
 )
 
 

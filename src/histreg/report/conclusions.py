@@ -63,8 +63,8 @@ def sines(results: Results) -> str:
         return ""
     n_lower = sum(both[True] < both[False] for both in pairs)
     return (
-        "In the mean over seeds, HL-Gauss has the smaller area under its error than l2 "
-        f"on {n_lower} of {len(pairs)} sines."
+        "Averaged over seeds, HL-Gauss has a smaller area under its error curve than "
+        f"l2 on {n_lower} of {len(pairs)} sines."
     )
 
 

@@ -31,7 +31,7 @@ from histreg._checks import check_choice, check_count, check_weight
 from histreg._names import INTERVALS, MODEL_JSON
 from histreg.bins import Bins
 from histreg.distribution import Histogram
-from histreg.errors import InputError
+from histreg.errors import InputError, SparseInputError
 from histreg.tabular import model_files, model_schema, training_state
 from histreg.tabular.calibrated import CalibratedDistribution
 from histreg.tabular.censoring import bounds_from, intervals_from
@@ -1259,7 +1259,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                 )
             return table
         if not is_array and issparse(X):
-            raise InputError(
+            raise SparseInputError(
                 f"X must be dense, got a sparse {type(X).__name__} of shape {X.shape}; "
                 "use X.toarray(), or a column of labels instead of one-hot columns"
             )

@@ -34,7 +34,7 @@ def test_a_closer_fit_is_told_from_a_better_prediction():
     assert "does not explain" not in text
     looser = tabular_records("pole", HLGauss(), [1.0, 1.0], train_MAE=[4.0, 8.0])
     text = told(narration.optimisation, pole, looser)
-    assert "does not explain all of it: its training MAE is 2.00 " in text
+    assert "does not explain everything: its training MAE is 2.00 " in text
     assert "its test MAE is 0.35." in text
     worse = tabular_records("pole", HLGauss(), [4.0, 8.0])
     assert told(narration.optimisation, pole, worse) == ""
@@ -60,10 +60,10 @@ def test_layers_of_the_other_loss_are_told_from_its_head():
     changes = {"donor": HLGauss(), **FROZEN}
     borrowed = tabular_records("pole", L2(), [3.0, 3.0], changes=changes)
     text = told(narration.representation, own, borrowed)
-    assert text.endswith("3.00 of what it is on its own on Pole.")
+    assert text.endswith("3.00 times that with its own layers on Pole.")
     with_head = tabular_records("pole", L2SoftmaxMean(), [1.5, 1.5], changes=changes)
     text = told(narration.representation, own, borrowed, with_head)
-    assert text.endswith("; with a softmax, of which it trains the mean, it is 1.50.")
+    assert text.endswith("; with a softmax in place of the linear head, it is 1.50.")
 
 
 def test_on_random_layers_the_head_may_be_what_helps():
@@ -79,8 +79,8 @@ def test_on_random_layers_the_head_may_be_what_helps():
         for errors in ([1.0, 1.0], [3.0, 3.0])
     )
     text = told(narration.representation, l2, hl, better)
-    assert text.endswith("l2 has 0.25: there the head helps, not the loss.")
-    assert told(narration.representation, l2, hl, worse).endswith("l2 has 0.75.")
+    assert text.endswith("with a softmax 0.25: there the head helps, not the loss.")
+    assert told(narration.representation, l2, hl, worse).endswith("softmax 0.75.")
 
 
 def test_when_it_helps_as_it_comes_and_when_forecasters_are_linear():

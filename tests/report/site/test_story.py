@@ -70,7 +70,7 @@ def test_a_section_counts_what_was_run_only(study):
     assert (f"{section.n_open} more not run." in section.summary) == bool(
         section.claims and section.n_open
     )
-    assert story.verdicts_in_words([]) == "Nothing of it was run."
+    assert story.verdicts_in_words([]) == "None of this was run."
 
 
 def test_what_was_not_run_comes_last(study):

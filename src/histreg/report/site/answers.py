@@ -20,7 +20,7 @@ from histreg.study.methods import L2
 from histreg.study.series.runs import ForecastRun
 from histreg.study.tabular.runs import TabularRun
 
-NO_ANSWER = "There is no answer yet: nothing of it was run."
+NO_ANSWER = "There is no answer yet, because nothing was run."
 METRIC = "test MAE"
 WITH_LOSSES: tuple[type[Any], ...] = (TabularRun, ForecastRun, ValueRun)
 """Kinds of runs that train a network with one loss or another."""
@@ -83,7 +83,7 @@ def compared(records: Sequence[Record]) -> str:
     if len(ratios) == 1:
         return f"The {METRIC} of HL-Gauss is {ratios[0]:.2f} of that of l2."
     return (
-        f"HL-Gauss has the lower {METRIC} than l2 in {n_lower or 'none'} of "
+        f"HL-Gauss has a lower {METRIC} than l2 in {n_lower or 'none'} of "
         f"{len(ratios)} comparisons with everything else equal."
     )
 

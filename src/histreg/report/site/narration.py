@@ -96,9 +96,9 @@ def _on_sines(evidence: Evidence) -> list[str]:
     if any(map(math.isnan, (*near.values(), far))):
         return []
     return [
-        "On sines, each loss at its best learning rate, the area under its error is "
-        f"{_range(near)} of that of l2 over the frequencies, and {far:.2f} where the "
-        f"target has an offset of {offset:g}."
+        "On sines, with the best learning rate for each loss, the area under its error "
+        f"curve is {_range(near)} of that of l2 over the frequencies, and {far:.2f} "
+        f"where the target has an offset of {offset:g}."
     ]
 
 
@@ -117,16 +117,16 @@ def _fit_beside_test(evidence: Evidence) -> list[str]:
     if closer:
         of = {name: train[name] for name in closer}
         sentences.append(
-            "A closer fit can go with the lower test error: its training MAE is "
-            f"{_on(of)}."
+            "On some data its lower test error comes with a closer fit: its training "
+            f"MAE is {_on(of)}."
         )
     if looser:
         of = {name: train[name] for name in looser}
         on_test = {name: test[name] for name in looser}
         sentences.append(
-            f"But optimisation does not explain all of it: its training MAE is "
+            "But optimisation does not explain everything: its training MAE is "
             f"{_on(of)}, where its test MAE is {_values(on_test)}. There it fits the "
-            "training rows no better than l2, and predicts other rows better."
+            "training rows no better than l2, and still predicts test rows better."
         )
     return sentences
 
@@ -149,12 +149,12 @@ def representation(evidence: Evidence) -> list[str]:
     )
     if l2:
         text = (
-            "On the layers that HL-Gauss has learnt, frozen, the test MAE of l2 is "
-            f"{_on(l2, 'of what it is on its own')}"
+            "On frozen layers that HL-Gauss has learnt, the test MAE of l2 is "
+            f"{_on(l2, 'times that with its own layers')}"
         )
         if same_head.keys() == l2.keys():
             text += (
-                "; with a softmax, of which it trains the mean, it is "
+                "; with a softmax in place of the linear head, it is "
                 f"{_values(same_head)}"
             )
         sentences.append(f"{text}.")
@@ -167,9 +167,9 @@ def representation(evidence: Evidence) -> list[str]:
         for method in (HLGauss(), L2SoftmaxMean())
     )
     if hl:
-        text = f"On random layers, frozen, that of HL-Gauss is {_on(hl)}"
+        text = f"On frozen random layers, the test MAE of HL-Gauss is {_on(hl)}"
         if same_head.keys() == hl.keys():
-            text += f", and with a softmax l2 has {_values(same_head)}"
+            text += f", and that of l2 with a softmax {_values(same_head)}"
             if all(same_head[name] < hl[name] for name in hl):
                 text += ": there the head helps, not the loss"
         sentences.append(f"{text}.")

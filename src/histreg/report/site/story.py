@@ -14,7 +14,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from histreg.bins import PRESETS
-from histreg.report.claim_tables import counts_of
 from histreg.report.colours import BLUE, GREY, ORANGE
 from histreg.report.printed_table import PrintedTable
 from histreg.report.site import narration
@@ -165,7 +164,7 @@ def draw_effects(effects: Sequence[Effect]) -> Figure:
     ax.minorticks_off()
     ax.set_yticks(range(len(effects)), [effect.label for effect in effects])
     ax.set_ylim(len(effects) - 0.5, -0.5)
-    ax.set_xlabel("test MAE of HL-Gauss, of l2 = 1")
+    ax.set_xlabel("test MAE of HL-Gauss, relative to l2")
     ax.spines[["top", "right"]].set_visible(False)
     return figure
 
@@ -210,8 +209,7 @@ class Section:
 
 WHEN = (
     "When does it help?",
-    "Does it on other data and models, with wrong targets, and with settings as they "
-    "come?",
+    "On other data and models, with wrong targets, and with the recommended settings?",
     ("K10", "K31", "K32", "K33", "K34", "K36", "K37", "K29", "K41"),
 )
 WHY = (
@@ -223,13 +221,13 @@ WHY = (
     ),
     (
         "Is it a better representation?",
-        "If so, what HL-Gauss has learnt would help the squared error too.",
+        "If so, the layers that HL-Gauss has learnt would help the squared error too.",
         ("K19", "K20", "K21", "K21b", "K22", "K23", "K24"),
     ),
     (
         "Is it something simpler?",
         "A flexible distribution, noise, clipped gradients, smoothing alone, the bias "
-        "of bins, or predictions that follow their inputs less.",
+        "of bins, or predictions that are less sensitive to their inputs.",
         ("K6", "K7", "K13", "K15", "K30"),
     ),
 )
@@ -269,15 +267,15 @@ def why_sections(judged: Sequence[JudgedClaim], evidence: Evidence) -> list[Sect
 def verdicts_in_words(claims: Sequence[JudgedClaim]) -> str:
     """Return how many claims have which verdict, as a sentence."""
     if not claims:
-        return "Nothing of it was run."
+        return "None of this was run."
     counts = Counter(each.verdict for each in claims)
     if len(claims) == 1:
         return f"The one claim about it: {claims[0].verdict}."
     if len(counts) == 1:
         every = "Both" if len(claims) == 2 else f"All {len(claims)}"
         return f"{every} claims about it: {claims[0].verdict}."
-    words = counts_of(each.judgement for each in claims)
-    return f"Of {len(claims)} claims about it: {words}."
+    words = ", ".join(f"{each} ({counts[each]})" for each in Verdict if counts[each])
+    return f"{len(claims)} claims about it: {words}."
 
 
 def failed(judged: Iterable[JudgedClaim]) -> list[JudgedClaim]:

@@ -14,9 +14,9 @@ from histreg.study.datasets import source
 ENOUGH = len(SEEDS)
 """Number of seeds that a part needs: the paper's number of runs."""
 HOW_DECIDED = (
-    "A part is decided by the 95 % interval (Student's, two-sided) of the mean, over "
-    "seeds, of what it compares: confirmed if the interval lies where the part says, "
-    "refuted if it lies elsewhere, not significant if it reaches both."
+    "Each part of a claim is decided by the 95 % interval (Student's, two-sided) of a "
+    "mean over seeds: confirmed if the whole interval agrees with the claim, refuted "
+    "if none of it does, and not significant otherwise."
 )
 """The rule of all parts in which there is chance."""
 
