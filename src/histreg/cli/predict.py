@@ -267,7 +267,7 @@ def _predict_files(
     if is_stopped:
         exit_with(
             f"stopped; {n_before + n_finished:,} of {n_files:,} files are finished: "
-            "run the same command again to go on",
+            "run the same command again to resume",
             INTERRUPTED,
         )
     if not quiet:
