@@ -35,7 +35,7 @@ def test_columns_problems_and_notes_are_printed_within_the_width():
         lines = result.stdout.splitlines()
         assert max(map(len, lines)) <= width
         text = " ".join(result.stdout.split())
-        assert "200 rows, 200 of them with a known target; 4 columns" in text
+        assert "200 rows, all with a known target; 4 other columns" in text
         assert "hour time 200 2024-01-01 to 2024-01-09 07:00" in text
         assert "problem: a linear combination of 'casual' and 'registered'" in text
         assert "note: 'hour' holds times, used as time, time of day" in text
@@ -65,7 +65,7 @@ def test_json_is_one_document_on_standard_output():
 def test_a_table_without_problems_says_so(tmp_path):
     houses().to_csv(tmp_path / "houses.csv", index=False)
     result = histreg("check", "houses.csv", "-t", "price", "--drop", "id", cwd=tmp_path)
-    assert "399 of them with a known target" in result.stdout
+    assert "399 with a known target" in result.stdout
     assert result.stdout.endswith("No problem was found.\n")
 
 

@@ -37,3 +37,17 @@ def test_a_number_that_is_too_large_is_refused_by_column(
     assert result.exit_code == 2 and "Traceback" not in result.stderr
     assert f"column '{column}' must hold finite numbers" in result.stderr
     assert "in row 8" in result.stderr
+
+
+def test_a_target_whose_square_is_infinite_is_refused_before_any_work(
+    tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    table = sizes()
+    table.loc[4, "price"] = -3e200
+    table.to_csv("t.csv", index=False)
+    for command in (["fit", "t.csv", "-o", "m"], ["check", "t.csv"]):
+        result = invoke(*command, "-t", "price")
+        assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+        assert "-1e+150 and 1e+150, got -3e+200 in row 5" in result.stderr
+    assert not (tmp_path / "m").exists()

@@ -49,6 +49,8 @@ def test_networks_groups_and_time_in_json():
     "options, sentence",
     [
         (["--models", "Nope"], "a model must be one of"),
+        (["--models", ""], "--models must name at least one model, got ''"),
+        (["--label", "price"], "--label must not name the target, got 'price'"),
         (["--folds", "1"], "--folds must be a whole number of at least 2"),
         (["--time", "sold", "--groups", "zone"], "--time and --groups cannot be"),
         (["--groups", "nope"], "must have the column 'nope'"),

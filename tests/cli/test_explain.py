@@ -87,7 +87,9 @@ def test_dependence_is_printed_for_each_column(place):
     assert list(found) == ["size", "kind"]
     means = [row["mean"] for row in found["size"]["values"]]
     assert means[-1] > means[0]
-    assert {row["kind"] for row in found["kind"]["values"]} == {"flat", "house"}
+    sizes = [row["value"] for row in found["size"]["values"]]
+    assert sizes == sorted(sizes) and sizes[0] > 0
+    assert {row["value"] for row in found["kind"]["values"]} == {"flat", "house"}
 
 
 @pytest.mark.parametrize("what", [[], ["--row", "1"], ["--column", "size,kind"]])

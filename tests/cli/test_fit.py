@@ -122,6 +122,14 @@ from tests.cli.running import QUICK, assert_refused, histreg, houses, invoke
             ["fit", "houses.csv", "-t", "price", "-o", "m", "--time", "size"],
             "--time must name a column without missing values, got 31 in 'size'",
         ),
+        (
+            ["fit", "houses.csv", "-t", "price", "-o", "m", "--upper", "id"],
+            "column 'id' must not be below 'price', got 0 and [0-9.e+]+ in row 1",
+        ),
+        (
+            ["fit", "houses.csv", "-t", "price", "-o", "m", "--time", "kind"],
+            "--time must name a column of times or numbers, got labels such as '",
+        ),
     ],
 )
 def test_bad_input_is_refused_in_one_sentence(bad_tables, arguments, sentence):

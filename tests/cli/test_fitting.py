@@ -40,7 +40,7 @@ def test_a_column_that_is_dropped_may_be_used_otherwise(options):
 
 
 def test_a_table_has_a_feature(options):
-    with pytest.raises(InputError, match="must have a feature column beside the targ"):
+    with pytest.raises(InputError, match="must have a column beside the target"):
         fitting.read(options(drop=["id,size,kind,sold,zone,w"]))
 
 

@@ -33,9 +33,9 @@ def test_all_columns_are_printed_on_a_wide_terminal(capsys, monkeypatch):
 def test_models_with_a_distribution_of_their_own_are_named(capsys):
     own = replace(BOARD.standings[0], distribution="own")
     print_leaderboard(replace(BOARD, standings=(own, *BOARD.standings)), "y")
-    assert "Distributions of their own: [b]est." in capsys.readouterr().out
+    assert "Models with a distribution of their own: [b]est." in capsys.readouterr().out
     print_leaderboard(BOARD, "y")
-    assert "Distributions of their own: none." in capsys.readouterr().out
+    assert "Models with a distribution of their own: none." in capsys.readouterr().out
 
 
 def test_json_has_every_number():

@@ -1,5 +1,6 @@
 """The command that predicts: columns that are added, and refused options."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -54,6 +55,14 @@ from tests.cli.running import assert_refused, histreg, houses, invoke
             "--adaptive needs one coverage as --interval, and the method central",
         ),
         (
+            ["predict", "model", "houses.csv", "--format", "xml"],
+            "--format must be one of 'text', 'json', got --format='xml'",
+        ),
+        (
+            ["predict", "model", "houses.csv", "--format", "json", "--out", "p.csv"],
+            "--format json prints the predictions, so it cannot be combined with --out",
+        ),
+        (
             ["predict", "model", "houses.csv", "--out", "no/p.csv"],
             "there is no folder no",
         ),
@@ -94,6 +103,14 @@ def test_predict_keeps_rows_and_columns_and_adds_what_was_asked(place):
     # The same on standard output.
     shown = histreg("predict", "model", "new.csv", *asked, cwd=place).stdout
     assert shown == (place / "p.csv").read_text()
+    # And as JSON, the predictions alone.
+    shown = histreg(
+        "predict", "model", "new.csv", *asked, "--format", "json", cwd=place
+    )
+    document = json.loads(shown.stdout)
+    assert document["target"] == "price"
+    predictions = pd.DataFrame(document["predictions"])
+    pd.testing.assert_frame_equal(predictions, found[added])
 
 
 def test_quantiles_and_probabilities_can_be_calibrated(place):

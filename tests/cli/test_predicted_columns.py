@@ -3,7 +3,7 @@
 import numpy as np
 
 from histreg import HistogramRegressor
-from histreg.cli.predicted_columns import Asked, columns_of
+from histreg.cli.predicted_columns import Asked, columns_of, predictions_as_json
 from tests.tabular.examples import TINY, data
 
 
@@ -25,3 +25,14 @@ def test_columns_are_what_the_regressor_predicts():
     ends = (y - 1, y + 1)
     found = columns_of(model.predict_all(X), "y", Asked([0.9]), ends)
     assert found["y_lower_90"] is ends[0] and found["y_upper_90"] is ends[1]
+
+
+def test_an_infinite_end_is_null_in_json():
+    columns = {"y_mean": np.array([1.0, 2.5]), "y_upper_90": np.array([np.inf, 3.0])}
+    assert predictions_as_json(columns, "y") == {
+        "target": "y",
+        "predictions": [
+            {"y_mean": 1.0, "y_upper_90": None},
+            {"y_mean": 2.5, "y_upper_90": 3.0},
+        ],
+    }

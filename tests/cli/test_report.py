@@ -41,7 +41,7 @@ def test_report_writes_one_page(place):
     command = ("report", "model", "test.csv", "--target", "price", "--out", "r.html")
     histreg(*command, "--by", "id,kind", cwd=place)
     html = (place / "r.html").read_text()
-    assert "learnt from a table of this name" not in html
+    assert "trained on a table of this name" not in html
     assert "80 rows of test.csv" in html
     assert "How well is price predicted?" in html and "Which columns matter" in html
     # Those are by columns that the model does not have.

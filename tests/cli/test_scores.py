@@ -68,6 +68,21 @@ def test_intervals_that_fail_are_named(capsys, coverage, n_rows, is_off):
     assert (sentence in capsys.readouterr().out) == is_off
 
 
+def test_infinite_intervals_are_explained(capsys):
+    print_scores({"mine": SCORES}, 30, "y")
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Some 90 % intervals are infinite: there are too few calibration" in shown
+    print_scores({"mine": replace(SCORES, width=2.0)}, 30, "y")
+    assert "infinite" not in capsys.readouterr().out
+
+
+def test_a_constant_target_has_neither_skill_nor_r2(capsys):
+    """Both divide by zero, and minus infinity says nothing to a reader."""
+    scores = replace(SCORES, width=2.0, skill=-math.inf, r2=-math.inf)
+    print_scores({"mine": scores}, 30, "y")
+    assert "inf" not in capsys.readouterr().out
+
+
 def test_notes_of_older_versions_have_neither_skill_nor_r2(capsys):
     noted = scores_to_notes({"mine": SCORES})
     for name in ("skill", "r2"):

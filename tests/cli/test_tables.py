@@ -239,3 +239,10 @@ def test_a_missing_file_and_a_missing_folder_are_reported(tmp_path):
         tables.read(tmp_path / "t.csv")
     with pytest.raises(ValueError, match="cannot be written"):
         tables.write(FRAME, tmp_path / "no" / "t.csv")
+
+
+def test_a_row_that_is_longer_than_the_header_is_named(tmp_path):
+    path = tmp_path / "ragged.csv"
+    path.write_text("a,b,y\n1,2,3\n4,5,6,7\n")
+    with pytest.raises(InputError, match="line 3 has 4 cells, but the header has 3"):
+        tables.read(path)

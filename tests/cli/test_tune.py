@@ -33,9 +33,11 @@ def test_settings_are_found_written_and_used(folder):
     described = json.loads((folder / "m/model.json").read_text())
     assert described["options"]["hidden_layer_sizes"] == [7]
     (folder / "odd.json").write_text('{"callback": "print"}')
+    (folder / "wrong.json").write_text('{"dropout": "much"}')
     for name, sentence in (
         ("odd.json", "must hold an object"),
         ("no.json", "cannot be"),
+        ("wrong.json", "wrong.json: dropout must be a number, got dropout='much'"),
     ):
         assert_refused(folder, [*fit, "--out", "n", "--settings", name], sentence)
 

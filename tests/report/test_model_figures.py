@@ -126,3 +126,12 @@ def test_predictions_are_drawn_over_their_truth(ax):
     )
     shown = np.sort(ax.collections[0].get_offsets().data, axis=0)
     np.testing.assert_allclose(shown, [[1, 3], [2, 4]])
+
+
+def test_large_numbers_of_an_axis_are_written_as_on_the_page():
+    def draw(ax):
+        ax.plot([0, 700_000], [2003, 2009])
+
+    texts = re.findall(r"<text[^>]*>([^<]*)</text>", model_figures.picture(draw, "x"))
+    assert "400,000" in texts
+    assert "2004" in texts and "2,004" not in texts  # a year

@@ -65,6 +65,15 @@ def test_a_page_of_few_rows_is_drawn(page, tmp_path):
     assert (tmp_path / "page.html").stat().st_size > 1000
 
 
+def test_a_page_of_one_time_shows_no_course_over_it(page_of_frame, tmp_path):
+    """Matplotlib would warn that it finds no interval for the dates."""
+    _, model = page_of_frame
+    X, y = flats()
+    one = ModelPage.of(model, X[:1], y[:1], target="price", source="t.csv")
+    write_page(one, tmp_path / "page.html")
+    assert "Over sold" not in (tmp_path / "page.html").read_text()
+
+
 def flats(n=300):
     rng = np.random.default_rng(0)
     X = pd.DataFrame(
@@ -118,13 +127,13 @@ def test_questions_are_answered_in_order(page_of_frame, tmp_path):
         "price by size",
         "What is predicted?",
         "Can the intervals be trusted?",
-        "Also for each group of rows?",
+        "Can they be trusted in each group?",
         "Over sold",
         "Where is it most wrong?",
         "What to do next",
     ]
-    assert "When it was fitted: The simple model boosting is as good" in html
-    assert "judged (<code>predict --calibrated</code>" in html
+    assert "At the time of the fit: The simple model boosting is as good" in html
+    assert "the calibrated distribution (<code>predict --calibrated</code>" in html
     r2 = page.verdict.r2
     assert f"its 95 % interval is {r2.low:.3f} to {r2.high:.3f}" in html
     places = [html.index(answer) for answer in answers]
@@ -181,6 +190,26 @@ def test_groups_are_those_of_important_columns_or_of_the_ones_asked_for(
     assert (high.name, high.n_rows, high.scores.coverage) == ("high", 50, covered)
 
 
+def test_a_column_that_was_asked_for_and_has_small_groups_is_named(
+    page_of_frame, tmp_path
+):
+    _, model = page_of_frame
+    X, y = flats()
+    streets = pd.DataFrame({"street": ["high"] * 95 + ["low"] * 5})
+    page = ModelPage.of(
+        *(model, X[200:], y[200:]),
+        target="price",
+        source="test.csv",
+        beside=streets,
+        by=["street", "district"],
+    )
+    assert [by.column for by in page.by_group] == ["district"]
+    write_page(page, tmp_path / "page.html")
+    html = (tmp_path / "page.html").read_text()
+    assert "Groups of street are not compared: fewer than two of them have at" in html
+    assert "Groups of district" not in html
+
+
 def test_a_group_whose_intervals_fail_is_named_in_the_next_steps(page_of_frame):
     page, _ = page_of_frame
     X, _ = flats()
@@ -201,7 +230,7 @@ def test_the_skill_is_that_over_the_training_targets(page_of_frame):
     constant = np.mean([np.abs(learnt - one).mean() for one in y[200:]]) - spread
     expected = 1 - page.scores.crps / constant
     # The training targets are known by their percentiles.
-    assert page.verdict.skill.value == pytest.approx(expected, abs=0.01)
+    assert page.verdict.skill.value == pytest.approx(expected, abs=3e-4)
 
 
 def test_a_day_is_shown_without_hours(page_of_frame):
@@ -220,7 +249,7 @@ def test_next_steps_follow_from_what_was_found(page_of_frame):
     useless = Verdict(Estimate(0.0, -0.1, 0.1), Estimate(0.0, -0.1, 0.1))
     first = replace(page, verdict=useless, is_training_table=True).next_steps
     assert "rows that the model has not seen" in first[0]
-    assert "Do not use this model to tell rows apart" in first[1]
+    assert "Do not use this model: it is not clearly better" in first[1]
     off = {"as predicted": LEVELS, "calibrated": LEVELS}
     covered = replace(page.rows, covered=np.zeros(100))
     steps = replace(page, coverage=off, rows=covered).next_steps

@@ -50,13 +50,15 @@ def test_times_and_missing_labels_have_values_too(fitted):
     assert days.averages["mean"][1] == pytest.approx(at.mean())
     text = partial_dependence(model, X, "text", of=("mean", "spread"))
     assert None in text.grid and "missing" in text.texts
-    assert [row["text"] for row in text.rows()] == text.texts
+    assert [row["value"] for row in text.rows()] == text.texts
 
 
 def test_a_grid_has_observed_values_from_the_least_to_the_greatest(fitted):
     model, X, _ = fitted
     grid = partial_dependence(model, X, "b", n_values=7).grid
     assert len(grid) == 7 and set(grid) <= set(X.b)
+    rows = partial_dependence(model, X, "b", n_values=7).rows()
+    assert [row["value"] for row in rows] == grid.tolist()  # numbers, not text
     assert grid[0] == X.b.min() and grid[-1] == X.b.max()
 
 

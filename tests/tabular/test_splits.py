@@ -43,7 +43,7 @@ def test_few_groups_give_every_part_one_or_are_refused(n_groups):
     groups = np.arange(60) % n_groups
     options = {"test": 0.2, "calibration": 0.1, "order": None, "seed": 0}
     if n_groups < 3:
-        with pytest.raises(ValueError, match="groups must number at least 3"):
+        with pytest.raises(ValueError, match="there must be at least 3 groups"):
             parts_of(60, groups=groups, **options)
     else:
         parts = parts_of(60, groups=groups, **options)

@@ -157,3 +157,15 @@ def test_other_input_is_refused():
         check_table(numbers(), noise()[:5])
     with pytest.raises(InputError, match="y must hold a finite number for each of"):
         check_table(numbers(), np.full(N, np.nan))
+
+
+def test_huge_numbers_do_not_overflow():
+    """Their squares are infinite; pytest turns NumPy's warnings into errors."""
+    rng = np.random.default_rng(0)
+    x, z = rng.normal(size=(2, 100))
+    huge = check_table(pd.DataFrame({"x": 1e300 * x, "z": z}), x + z)
+    plain = check_table(pd.DataFrame({"x": x, "z": z}), x + z)
+    assert [str(finding) for finding in huge.problems] == [
+        str(finding) for finding in plain.problems
+    ]
+    assert huge.problems

@@ -60,9 +60,7 @@ def test_the_calibrated_distribution_is_judged_if_it_is_surely_better():
     assert verdict.skill == verdict_on(better, others).skill
     assert verdict.calibration is not None
     assert verdict.calibration.value == pytest.approx(0.2)
-    assert str(verdict).endswith(
-        "20 % better than the one before calibration (20 to 20 %)."
-    )
+    assert str(verdict).endswith("20 % better than the uncalibrated one (20 to 20 %).")
     noise = np.random.default_rng(2).normal(0, 0.3, size=N)
     level = rows(model.crps * np.exp(noise - noise.mean()))
     same = verdict_on(model, others, calibrated=level)
@@ -103,7 +101,7 @@ def test_a_small_or_an_unsure_skill_is_called_so():
         "Barely better than a constant (skill 2.0 %"
     )
     unsure = words(0.99 * noise[::-1], constant=noise)
-    assert unsure.startswith("Not surely better than a constant (skill ")
+    assert unsure.startswith("Not clearly better than a constant (skill ")
 
 
 def test_the_best_simple_model_is_named_with_the_gain():
@@ -130,4 +128,4 @@ def test_a_target_without_variation_has_no_skill():
     nothing = np.zeros(N)
     verdict = verdict_on(rows(nothing), {"constant": rows(nothing)})
     assert verdict.skill == Estimate(0.0, 0.0, 0.0) and not verdict.is_useful
-    assert "Not surely better" in str(Verdict(verdict.skill, verdict.r2))
+    assert "Not clearly better" in str(Verdict(verdict.skill, verdict.r2))

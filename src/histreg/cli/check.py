@@ -36,7 +36,7 @@ def check(
     label: Label = None,
     groups: Groups = None,
     time: Annotated[
-        str | None, typer.Option(help="Column that a split is ordered by.")
+        str | None, typer.Option(help="Column to order rows by for a split.")
     ] = None,
     strict: Strict = False,
     output_format: OutputFormat = "text",
@@ -78,9 +78,11 @@ def check(
         print_json({"target": target, "n_missing": n_missing, **check_as_json(result)})
     else:
         console = Console()
+        n_rows, n_columns = len(known.table.frame), X.shape[1]
+        n_known = "all" if len(y) == n_rows else f"{len(y):,}"
         console.print(
-            f"{len(known.table.frame):,} rows, {len(y):,} of them with a known target; "
-            f"{X.shape[1]} columns beside it",
+            f"{n_rows:,} row{'s' * (n_rows != 1)}, {n_known} with a known target; "
+            f"{n_columns} other column{'s' * (n_columns != 1)}",
             highlight=False,
         )
         print_columns(result)

@@ -12,6 +12,7 @@ from histreg.errors import InputError
 from histreg.tabular.columns import TEMPORAL, kinds_of
 
 MAX_NAMES = 10  # of columns, in a message
+MAX_TARGET = 1e150  # the squares of larger ones are infinite
 FLAGS = {"0": False, "0.0": False, "false": False, "1": True, "1.0": True, "true": True}
 
 
@@ -110,6 +111,11 @@ def order_by(frame: pd.DataFrame, name: str) -> NDArray[np.int64]:
             "--time must name a column without missing values, "
             f"got {n_missing} in {name!r}"
         )
+    if kinds_of(frame[[name]])[0] == "label":
+        raise InputError(
+            "--time must name a column of times or numbers, got labels such as "
+            f"{frame[name].iloc[0]!r} in {name!r}; write times as 2026-01-31"
+        )
     return frame[name].argsort(kind="stable").to_numpy()
 
 
@@ -144,4 +150,11 @@ def split_target(
     is_known = has_target(frame, target, upper)
     if not is_known.any():
         raise InputError(f"column {target!r} must hold numbers, got none")
+    too_large = np.flatnonzero(np.abs(y) > MAX_TARGET)
+    if len(too_large):
+        raise InputError(
+            f"column {target!r} must lie between -{MAX_TARGET:g} and {MAX_TARGET:g}, "
+            f"got {y[too_large[0]]:g} in row {too_large[0] + 1}; predict its logarithm "
+            "or another unit"
+        )
     return frame.drop(columns=target)[is_known], y[is_known]

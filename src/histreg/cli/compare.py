@@ -31,6 +31,7 @@ from histreg.cli.options import (
 )
 from histreg.cli.spelling import Spelling
 from histreg.cli.table_formats import check_table_input
+from histreg.errors import InputError
 
 if TYPE_CHECKING:
     from histreg.tabular.comparison import Leaderboard
@@ -82,6 +83,8 @@ def compare(
         check_count("--rows", rows, at_least=folds + 1)
     check_time_or_groups(time, groups, keep_time=keep_time)
     names = [SHORT_NAMES.get(name, name) for name in split_names([models])]
+    if not names:
+        raise InputError(f"--models must name at least one model, got {models!r}")
     check_table_input(table)
     spelling = Spelling.from_options(delimiter, decimal, day_first)
     with requires_extra("cli"):

@@ -82,7 +82,7 @@ def explain(
         int, typer.Option(help="How often each column is shuffled.")
     ] = 5,
     max_rows: Annotated[
-        int, typer.Option(help="Of more rows, use so many, chosen at random.")
+        int, typer.Option(help="Use at most this many rows, chosen at random.")
     ] = 2000,
     seed: Annotated[int, typer.Option(help="Seed of the random numbers.")] = 0,
     plot: Annotated[
@@ -239,12 +239,13 @@ def _show_importance(importance: Importance, target: str, output_format: str) ->
     _print_table(title, [row["column"] for row in rows], cells)
     if importance.crps is not None:
         _print(
-            f"CRPS: what a column is worth, ± a standard error. It rises by so much "
-            f"from {_spelled([importance.crps])[0]}, in units of {target}."
+            "CRPS: how much it increases, ± a standard error; without shuffling, it is "
+            f"{_spelled([importance.crps])[0]}, in units of {target}."
         )
+    numbers = "Numbers" if importance.crps is None else "Other numbers"
     _print(
-        "Others: how far predictions move, on average. Columns that say the same share "
-        "their worth; --group shuffles them together."
+        f"{numbers}: how much predictions change, on average. Columns with the same "
+        "information share their importance; --group shuffles them together."
     )
 
 

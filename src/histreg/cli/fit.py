@@ -153,12 +153,12 @@ class FitOptions:
     sample_rows: Annotated[
         int,
         typer.Option(
-            help="Of a folder or pattern: rows to keep in memory, for validation and "
-            "the simple models."
+            help="For a folder or pattern: number of rows to keep in memory, for "
+            "validation and the simple models."
         ),
     ] = 100_000
     epoch_rows: Annotated[
-        int, typer.Option(help="Of a folder or pattern: most rows of an epoch.")
+        int, typer.Option(help="For a folder or pattern: most rows in an epoch.")
     ] = 1_000_000
     strict: Strict = False
     delimiter: Delimiter = None

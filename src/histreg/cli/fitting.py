@@ -44,6 +44,7 @@ from histreg.errors import InputError
 from histreg.tabular.baselines import BOOSTING, CONSTANT, L2, LINEAR, baseline
 from histreg.tabular.columns import kinds_of
 from histreg.tabular.comparison import HISTREG
+from histreg.tabular.options import check_options
 from histreg.tabular.regressor import HistogramRegressor
 from histreg.tabular.scores import (
     RowScores,
@@ -136,12 +137,20 @@ def read(options: FitOptions) -> TrainingTable:
         groups=None if options.groups is None else groups_in(frame, options.groups),
         upper=None if options.upper is None else numbers_in(frame, options.upper),
     )
+    if data.upper is not None:
+        reversed_rows = np.flatnonzero(data.y > data.upper)
+        if len(reversed_rows):
+            row = reversed_rows[0]
+            raise InputError(
+                f"column {options.upper!r} must not be below {options.target!r}, got "
+                f"{data.upper[row]:g} and {data.y[row]:g} in row {frame.index[row] + 1}"
+            )
     if not options.quiet:
         table.print_notes()
     if data.X.shape[1] == 0:
         raise InputError(
-            f"{options.table} must have a feature column beside the target "
-            f"{options.target!r}"
+            f"{options.table} must have a column beside the target "
+            f"{options.target!r} to predict it from"
         )
     check_finite(table.frame[data.X.columns])
     return data
@@ -237,6 +246,10 @@ def read_settings(options: FitOptions) -> dict[str, Any]:
             f"{options.settings} must hold an object with some of "
             f"{', '.join(sorted(TUNED_SETTINGS))}, got {reprlib.repr(settings)}"
         )
+    try:
+        check_options(HistogramRegressor(**settings))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{options.settings}: {error}") from error
     return settings
 
 

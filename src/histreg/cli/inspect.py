@@ -180,7 +180,7 @@ def _atoms(model: Model) -> str:
 def _calibration(model: Model) -> str:
     """Return on how many rows intervals were calibrated, and by which groups."""
     if model.calibration is None:
-        return "not calibrated: nothing is promised of their coverage"
+        return "not calibrated: their coverage is not guaranteed"
     words = f"calibrated on {len(model.calibration.y):,} rows"
     groups = model.calibration.groups
     if groups is None:

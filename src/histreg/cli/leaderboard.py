@@ -30,9 +30,9 @@ def print_leaderboard(board: Leaderboard, target: str) -> None:
     console.print(f"{ABOUT_SCORES} Times per fold.", style="dim", highlight=False)
     own = [s.name for s in board.standings if s.distribution != RESIDUALS]
     console.print(
-        f"Distributions of their own: {escape(', '.join(own)) or 'none'}. Others get "
-        "one from their residuals on rows that they were not fitted to; the constant "
-        "has the training targets.",
+        f"Models with a distribution of their own: {escape(', '.join(own)) or 'none'}. "
+        "The others get one from their residuals on rows that they were not fitted to; "
+        "the constant uses the training targets.",
         style="dim",
         highlight=False,
     )

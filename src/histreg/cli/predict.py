@@ -18,10 +18,12 @@ from histreg.cli.errors import (
     requires_extra,
 )
 from histreg.cli.options import (
+    FORMATS,
     DayFirst,
     DecimalMark,
     Delimiter,
     ModelPath,
+    OutputFormat,
     Overwrite,
     Quiet,
     TablesPath,
@@ -103,6 +105,7 @@ def predict(
             help="Number of processes of --executor; by default one per core."
         ),
     ] = None,
+    output_format: OutputFormat = "text",
     delimiter: Delimiter = None,
     decimal: DecimalMark = None,
     day_first: DayFirst = None,
@@ -110,6 +113,13 @@ def predict(
     quiet: Quiet = False,
 ) -> None:
     """Predict for every row of a table, and add the predictions as columns."""
+    check_choice("--format", output_format, FORMATS)
+    is_json = output_format == "json"
+    if is_json and out is not None:
+        raise InputError(
+            "--format json prints the predictions, so it cannot be combined with "
+            f"--out, got --out {out}"
+        )
     is_many = is_partitioned(table)
     if not is_many:
         check_table_input(table)
@@ -160,7 +170,12 @@ def predict(
 
         from histreg.cli import tables
         from histreg.cli.columns import numbers_in
-        from histreg.cli.predicted_columns import Asked, columns_of
+        from histreg.cli.json_output import print_json
+        from histreg.cli.predicted_columns import (
+            Asked,
+            columns_of,
+            predictions_as_json,
+        )
         from histreg.cli.reading import read_for_model, target_name
         from histreg.tabular.adaptive import AdaptiveInterval
         from histreg.tabular.regressor import HistogramRegressor
@@ -187,6 +202,9 @@ def predict(
     predicted = {
         column: np.concatenate([part[column] for part in parts]) for column in parts[0]
     }
+    if is_json:
+        print_json(predictions_as_json(predicted, name))
+        return
     frame = read.as_written
     taken = [column for column in predicted if column in frame.columns]
     if taken:
@@ -249,7 +267,7 @@ def _predict_files(
     if is_stopped:
         exit_with(
             f"stopped; {n_before + n_finished:,} of {n_files:,} files are finished: "
-            "run the same command again to go on",
+            "run the same command again to resume",
             INTERRUPTED,
         )
     if not quiet:

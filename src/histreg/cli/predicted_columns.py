@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,3 +66,18 @@ def columns_of(
             else calibrated.prob_above(threshold).numpy()
         )
     return columns
+
+
+def predictions_as_json(columns: Mapping[str, Array], target: str) -> dict[str, Any]:
+    """Return predictions as JSON values, an object per row; infinity becomes null."""
+    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+    return {
+        "target": target,
+        "predictions": [
+            {
+                name: value if math.isfinite(value) else None
+                for name, value in zip(columns, row, strict=True)
+            }
+            for row in rows
+        ],
+    }

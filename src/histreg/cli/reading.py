@@ -86,6 +86,9 @@ def read_to_fit(
         Columns to read as labels in any case.
     target : str
     """
+    for option, names in (("--drop", drop), ("--label", labels)):
+        if target in names:
+            raise InputError(f"{option} must not name the target, got {target!r}")
     file = tables.read(path, given.delimiter)
     check_columns(file.frame, [*drop, *labels, target])
     frame = file.frame.drop(columns=drop)
@@ -154,7 +157,9 @@ def read_known_rows(
     special = [name for name in splitting if not (keep_time and name == time)]
     check_finite(X)
     if X.shape[1] == len(special):
-        raise InputError(f"{path} must have a feature column beside {target!r}")
+        raise InputError(
+            f"{path} must have a column beside the target {target!r} to predict it from"
+        )
     return KnownRows(
         table,
         X,

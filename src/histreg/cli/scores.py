@@ -24,7 +24,7 @@ from histreg.tabular.verdict import Estimate, Verdict
 AnyScores = Scores | CensoredScores | IntervalScores
 ABOUT_SCORES = (
     "skill: how much lower the CRPS is than that of a constant, the training targets. "
-    "CRPS: the error of the whole distribution; of a number alone, its MAE. "
+    "CRPS: the error of the whole distribution; for a single number, the MAE. "
     "MAE, RMSE, R²: of the mean. covers, width: of 90 % intervals."
 )
 ABOUT_CENSORED_SCORES = (
@@ -155,6 +155,14 @@ def print_scores(
     own = next(iter(scores.values()))
     if not isinstance(own, Scores):
         return
+    if math.isinf(own.width):
+        console.print(
+            "Some 90 % intervals are infinite: there are too few calibration rows, or "
+            "targets among them lie outside the bins. Use more rows for calibration "
+            "(`histreg fit --calibration 0.2`).",
+            highlight=False,
+            markup=False,
+        )
     # They may hold more for a good reason: a target of few values.
     if own.coverage < COVERAGE and is_off(own.coverage, n_rows):
         console.print(
@@ -176,8 +184,8 @@ def _cells(scores: AnyScores) -> list[str]:
 
 
 def shown_percent(share: float) -> str:
-    """Return a share in percent, nothing if it is not known."""
-    return "" if math.isnan(share) else f"{100 * share:.1f} %"
+    """Return a share in percent, nothing if it is not known or infinite."""
+    return f"{100 * share:.1f} %" if math.isfinite(share) else ""
 
 
 HEADERS: dict[str, Callable[[Scores], str]] = {
@@ -185,7 +193,7 @@ HEADERS: dict[str, Callable[[Scores], str]] = {
     "CRPS": lambda scores: shown_number(scores.crps),
     "MAE": lambda scores: shown_number(scores.mae),
     "RMSE": lambda scores: shown_number(scores.rmse),
-    "R²": lambda scores: "" if math.isnan(scores.r2) else f"{scores.r2:.3f}",
+    "R²": lambda scores: f"{scores.r2:.3f}" if math.isfinite(scores.r2) else "",
     "covers": lambda scores: shown_percent(scores.coverage),
     "width": lambda scores: shown_number(scores.width),
 }

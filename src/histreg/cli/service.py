@@ -28,7 +28,7 @@ from histreg._checks import check_choice, check_fraction
 from histreg._names import INTERVALS
 from histreg.cli import cells
 from histreg.cli.columns import quoted_names
-from histreg.cli.predicted_columns import Asked, columns_of
+from histreg.cli.predicted_columns import Asked, columns_of, predictions_as_json
 from histreg.cli.reading import target_name
 from histreg.errors import InputError
 from histreg.tabular.column_groups import column_names
@@ -196,15 +196,7 @@ class Service:
 
     def _answer_of(self, predictions: Predictions, job: Job) -> dict[str, Any]:
         columns = columns_of(predictions, self.target, job.asked)
-        names = list(columns)
-        rows = zip(*(columns[name].tolist() for name in names), strict=True)
-        return {
-            "target": self.target,
-            "predictions": [
-                {n: _json_number(v) for n, v in zip(names, row, strict=True)}
-                for row in rows
-            ],
-        }
+        return predictions_as_json(columns, self.target)
 
 
 def app_of(service: Service, *, hosts: list[str] | None = None) -> FastAPI:
@@ -379,11 +371,6 @@ _READERS: dict[str, Callable[[str, list[Any]], np.ndarray[Any, Any]]] = {
         "duration", cells.durations_of, "timedelta64[us]", "18:00:00"
     ),
 }
-
-
-def _json_number(value: float) -> float | None:
-    """Return a number for JSON, which has none that is infinite."""
-    return value if math.isfinite(value) else None
 
 
 def _refuse_constant(name: str) -> float:

@@ -74,6 +74,14 @@ def read(path: Path, delimiter: str | None = None) -> TableFile:
         pd.errors.ParserWarning,
     ) as error:
         first_line = (str(error).strip() or type(error).__name__).splitlines()[0]
+        lengths = re.search(
+            r"Expected (\d+) fields in line (\d+), saw (\d+)", first_line
+        )
+        if lengths is not None:
+            first_line = (
+                f"line {lengths[2]} has {lengths[3]} cells, but the header has "
+                f"{lengths[1]}"
+            )
         raise InputError(f"{path} cannot be read as {kind}: {first_line}") from error
     if file.frame.empty:
         raise InputError(f"{path} must hold at least one row and one column, got none")

@@ -68,12 +68,12 @@ def tune(
     search: Annotated[
         Path | None,
         typer.Option(
-            help="File that keeps finished trials; with the same file, a search goes "
-            "on."
+            help="File that keeps finished trials, so that the same command resumes "
+            "the search."
         ),
     ] = None,
     trials: Annotated[
-        int | None, typer.Option(help="Stop after this many settings in all.")
+        int | None, typer.Option(help="Stop after this many trials in total.")
     ] = None,
     drop: Drop = None,
     label: Label = None,
@@ -164,7 +164,9 @@ def _resumable(search: Path | None) -> Iterator[None]:
     except KeyboardInterrupt:
         if search is None:
             raise
-        exit_with(f"stopped; the same command goes on from {search}", INTERRUPTED)
+        exit_with(
+            f"stopped; run the same command again to resume from {search}", INTERRUPTED
+        )
 
 
 def parse_duration(option: str, given: str) -> float:

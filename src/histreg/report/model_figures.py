@@ -11,9 +11,11 @@ from html import escape
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from matplotlib.ticker import ScalarFormatter, StrMethodFormatter
 from numpy.typing import NDArray
 
 from histreg._axes import draw_histogram, short_label
@@ -57,6 +59,8 @@ def picture(
     ax.patch.set_visible(False)
     ax.spines[["top", "right"]].set_visible(False)
     draw(ax)
+    for axis in (ax.xaxis, ax.yaxis):
+        _group_thousands(axis)
     for text in figure.findobj(Text):
         text.set_parse_math(False)  # a column may be called "cost $a"
     data = io.StringIO()
@@ -68,6 +72,14 @@ def picture(
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         figure.savefig(data, format="svg", metadata={"Date": None})
     return _for_page(data.getvalue(), label)
+
+
+def _group_thousands(axis: Axis) -> None:
+    """Write the ticks of an axis as the page writes numbers, if they are large."""
+    low, high = axis.get_view_interval()
+    is_large = 10_000 <= max(abs(low), abs(high)) < 1e9 and high - low >= 10
+    if is_large and isinstance(axis.get_major_formatter(), ScalarFormatter):
+        axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
 
 
 def _for_page(svg: str, label: str) -> str:
@@ -95,6 +107,7 @@ def draw_predictions(ax: Axes, predicted: Array, y: Array, *, target: str) -> No
     ends = [min(predicted.min(), y.min()), max(predicted.max(), y.max())]
     ax.plot(ends, ends, color=GREY, lw=1, ls="--")
     ax.set(xlabel=f"predicted mean of {target}", ylabel=f"true {target}")
+    ax.locator_params(nbins=6)  # long numbers do not touch
 
 
 def draw_distribution(ax: Axes, one: Histogram, y: float, *, target: str) -> None:
@@ -127,9 +140,7 @@ def draw_pit(ax: Axes, pit: Array, *, n_bars: int = 20) -> None:
     ax.stairs(counts / len(pit), edges, fill=True, color=BLUE, alpha=0.6)
     ax.axhline(share, color=GREY, lw=1, ls="--")
     ax.axhspan(share - spread, share + spread, color=GREY, alpha=0.2, lw=0)
-    ax.set(
-        xlabel="predicted probability of less than the truth", ylabel="share of rows"
-    )
+    ax.set(xlabel="predicted probability below the true value", ylabel="share of rows")
     ax.set_xlim(0, 1)
 
 
@@ -176,7 +187,7 @@ def _root_mean_square(values: Array) -> float:
 def draw_coverage_by_spread(
     ax: Axes, spread: Array, covered: Array, *, coverage: float, n_groups: int = 8
 ) -> None:
-    """Draw the share of intervals that hold the truth, from sure to unsure rows."""
+    """Draw the share of intervals that hold the truth, by predicted spread."""
     groups = np.array_split(
         np.argsort(spread, kind="stable"), min(n_groups, len(spread))
     )
@@ -188,7 +199,7 @@ def draw_coverage_by_spread(
     ax.axhline(coverage, color=GREY, lw=1, ls="--")
     ax.plot(np.arange(1, len(groups) + 1), shares, color=BLUE, marker="o", ms=4)
     ax.set(
-        xlabel="groups of rows, from the surest to the least sure",
+        xlabel="groups of rows, by increasing predicted spread",
         ylabel=f"share in the {100 * coverage:.0f} % interval",
         ylim=(min(0.5, shares.min() - 0.05), 1.02),
     )

@@ -46,7 +46,7 @@ from histreg.tabular.columns import (
     read_frame,
 )
 from histreg.tabular.dependence import Dependence, partial_dependence
-from histreg.tabular.group_scores import GroupScores, scores_by_group
+from histreg.tabular.group_scores import MIN_ROWS, GroupScores, scores_by_group
 from histreg.tabular.importance import Importance, column_importance
 from histreg.tabular.scores import (
     COVERAGE,
@@ -72,6 +72,7 @@ N_PREDICTED = 40_000  # rows for importance, over all columns and repeats
 ROWS_FOR_IMPORTANCE = (100, 1000)  # at least and at most
 ROWS_FOR_DEPENDENCE = 200
 N_VALUES = 12  # of a column, for dependence
+N_CONSTANT = 1000  # values that stand for the training targets
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,8 @@ class ModelPage:
     dependences : tuple of Dependence
         On the most important columns.
     by_group : tuple of GroupScores
+    without_groups : tuple of str
+        Columns that were asked for, and have fewer than two groups of enough rows.
     worst : tuple of WorstRow
     shown_columns : tuple of str
         Names of the cells of worst rows: the most important columns.
@@ -140,6 +143,7 @@ class ModelPage:
     importance: Importance | None
     dependences: tuple[Dependence, ...]
     by_group: tuple[GroupScores, ...]
+    without_groups: tuple[str, ...]
     worst: tuple[WorstRow, ...]
     shown_columns: tuple[str, ...]
     facts: dict[str, str]
@@ -208,6 +212,7 @@ class ModelPage:
         ranked = [] if importance is None else importance.ranked()
         worst, shown = _worst_rows(predictions, rows, frame, numbers, ranked)
         columns = _columns(model, X, beside)
+        by_group = _by_group(rows, columns, by or _default_groups(model, ranked))
         notes = model.notes_
         return cls(
             target=target,
@@ -229,7 +234,10 @@ class ModelPage:
             coverage=coverage,
             importance=importance,
             dependences=_dependences(model, X, ranked),
-            by_group=_by_group(rows, columns, by or _default_groups(model, ranked)),
+            by_group=by_group,
+            without_groups=tuple(
+                name for name in by if name not in {one.column for one in by_group}
+            ),
             worst=worst,
             shown_columns=shown,
             facts=_facts(model),
@@ -237,7 +245,7 @@ class ModelPage:
             times={
                 name: column.values
                 for name, column in columns.items()
-                if column.kind == "time" and not np.isnan(column.values).all()
+                if column.kind == "time" and _n_distinct(column.values) > 1
             },
         )
 
@@ -255,7 +263,7 @@ def write_page(page: ModelPage, path: Path) -> None:
     environment.filters["code"] = _with_code
     environment.filters["percent"] = lambda share: f"{100 * share:.1f} %"
     html = environment.from_string(template.read_text(encoding="utf-8")).render(
-        page=page, pictures=_pictures(page), coverage=COVERAGE
+        page=page, pictures=_pictures(page), coverage=COVERAGE, min_rows=MIN_ROWS
     )
     with atomic_write(path) as partial:
         partial.write_text(html, encoding="utf-8")
@@ -393,7 +401,10 @@ def _constant_rows(model: Any, y: Array) -> RowScores | None:
     is_known = isinstance(noted, list) and len(noted) > 1
     if not is_known or not all(isinstance(value, int | float) for value in noted):
         return None
-    learnt = np.array(noted, dtype=np.float64)
+    # Between percentiles, targets are taken as uniform: each percentile by itself would
+    # give the smallest and the largest target too much weight.
+    places = (np.arange(N_CONSTANT) + 0.5) / N_CONSTANT
+    learnt = np.interp(places, np.linspace(0, 1, len(noted)), noted)
     mean = learnt.mean()
     return row_scores_of_point(np.full(len(y), mean), y, learnt - mean)
 
@@ -457,6 +468,10 @@ def _named_columns(names: Sequence[str], table: Table) -> dict[str, Column]:
             zip(names, named_kinds(table.kinds), strict=True)
         )
     }
+
+
+def _n_distinct(values: Array) -> int:
+    return len(np.unique(values[~np.isnan(values)]))
 
 
 def _importance(model: Any, X: Any, y: Array) -> Importance | None:
@@ -534,13 +549,13 @@ def _next_steps(page: ModelPage) -> Iterator[str]:
     noted, verdict = page.noted_verdict, page.verdict
     if verdict is not None and not verdict.is_useful:
         yield (
-            "Do not use this model to tell rows apart: it is not surely better than a "
-            "constant. Look for columns that say more about the target."
+            "Do not use this model: it is not clearly better than a constant. Look for "
+            "columns that say more about the target."
         )
     elif verdict is not None and verdict.skill.value < BARELY:
         yield (
             "Do not expect much: the columns say little about the target. Look for "
-            "some that say more."
+            "others that say more."
         )
     elif noted is not None and noted.best not in (None, CONSTANT) and noted.gain:
         if noted.gain.high < 0:

@@ -69,10 +69,15 @@ class Dependence:
         return [shown_value(self.kind, value) for value in grid]
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return a dict per value, for tables and JSON."""
+        """Return a dict per value, for tables and JSON.
+
+        ``"value"`` is a number, or the text of a time or a label.
+        """
+        is_number = self.kind in ("number", "duration")
+        values = self.grid.tolist() if is_number else self.texts
         return [
-            {self.column: text} | {n: float(v[i]) for n, v in self.averages.items()}
-            for i, text in enumerate(self.texts)
+            {"value": value} | {n: float(v[i]) for n, v in self.averages.items()}
+            for i, value in enumerate(values)
         ]
 
     def plot(

@@ -80,7 +80,7 @@ def _parts_of_groups(
     wanted += [2] * (ends[1] < len(order))
     if len(shuffled) < len(wanted):
         raise InputError(
-            f"groups must number at least {len(wanted)}, one for each part of the "
+            f"there must be at least {len(wanted)} groups, one for each part of the "
             f"split, got {len(shuffled)}"
         )
     for i, part in enumerate(wanted):

@@ -367,7 +367,7 @@ def _share_by_one(column: _Column, y: Floats, rows: NDArray[np.int64]) -> float:
     if column.is_label or np.ptp(x) == 0:
         return share
     # Means of few neighbours are noisy; a straight line is not, where it fits.
-    return max(share, float(np.corrcoef(x, target)[0, 1] ** 2))
+    return max(share, float(np.corrcoef(_scaled(x), target)[0, 1] ** 2))
 
 
 def _means_of_others(codes: NDArray[np.int64], y: Floats) -> Floats:
@@ -400,7 +400,8 @@ def _linear_combination(
     Each step adds the column that leaves the least of y. Shares are those of rows that
     the coefficients were not fitted to.
     """
-    matrix = np.stack([c.values[rows] for c in columns], axis=1) if columns else None
+    values = [_scaled(column.values[rows]) for column in columns]
+    matrix = np.stack(values, axis=1) if values else None
     if matrix is None:
         return None
     is_usable = ~np.isnan(matrix).any(axis=0) & (np.ptp(matrix, axis=0) > 0)
@@ -536,6 +537,12 @@ def _is_id_range(values: Floats) -> bool:
 def _sample(n: int) -> NDArray[np.int64]:
     """Return row numbers in random order, at most `MAX_ROWS`."""
     return np.random.default_rng(0).permutation(n)[:MAX_ROWS]
+
+
+def _scaled(values: Floats) -> Floats:
+    """Return values from -1 to 1, whose squares are finite; NaN stays NaN."""
+    largest = np.nanmax(np.abs(values), initial=0)
+    return values / largest if largest > 0 else values
 
 
 def _variation(y: Floats) -> float:

@@ -59,14 +59,14 @@ class Verdict:
 
     @property
     def is_useful(self) -> bool:
-        """Whether the model is surely better than a constant."""
+        """Whether the model is clearly better than a constant."""
         return self.skill.low > 0
 
     def sentences(self) -> list[str]:
         """Return the verdict in one to three sentences."""
         skill = self.skill
         if not self.is_useful:
-            words = "worse than" if skill.high < 0 else "Not surely better than"
+            words = "worse than" if skill.high < 0 else "Not clearly better than"
             first = f"{words.capitalize()} a constant (skill {skill})."
         elif skill.value < BARELY:
             first = f"Barely better than a constant (skill {skill})."
@@ -79,9 +79,10 @@ class Verdict:
             return []
         low, high = _percents(self.calibration.low, self.calibration.high)
         return [
-            "Its calibrated distribution was judged (`predict --calibrated`, "
-            f"predict_calibrated), which is {_percents(self.calibration.value)[0]} % "
-            f"better than the one before calibration ({low} to {high} %)."
+            "This is the verdict on the calibrated distribution (`predict "
+            "--calibrated`, predict_calibrated), which is "
+            f"{_percents(self.calibration.value)[0]} % better than the uncalibrated "
+            f"one ({low} to {high} %)."
         ]
 
     def _against_best(self) -> list[str]:
@@ -127,7 +128,7 @@ def verdict_on(
     baselines : mapping of RowScores
         By name; ``"constant"`` must be there.
     calibrated : RowScores, optional
-        Of the calibrated distribution of the model, which is judged if it is surely
+        Of the calibrated distribution of the model, which is judged if it is clearly
         better.
     groups : ndarray of n group numbers, optional
         The bootstrap draws groups instead of rows.

@@ -1,5 +1,6 @@
 """The command that computes: plans, failures, and being stopped."""
 
+import json
 import os
 import signal
 
@@ -74,6 +75,34 @@ def test_a_dry_run_of_values_says_how_long_and_which_games_are_not_here(place):
     few = study("run", "values", "--datasets", "Pong", "--dry-run", "--jobs", "1")
     assert "4 runs to compute, about 22 min with 1 process," in few
     assert list(place.iterdir()) == []
+
+
+def test_a_dry_run_is_one_json_document(place):
+    command = ["run", "overall", "--datasets", "pole", "--methods", "l2", "--dry-run"]
+    plan = json.loads(study(*command, "--jobs", "2", "--format", "json"))
+    assert (plan["n_runs"], plan["n_done"], plan["n_resumable"]) == (5, 0, 0)
+    assert sum(stack["n_runs"] for stack in plan["stacks"]) == 5
+    total = sum(stack["expected_s"] for stack in plan["stacks"])
+    assert plan["expected_s"] == pytest.approx(total / 2)
+    assert plan["absent_data_sets"] == ["pole"]
+    assert list(place.iterdir()) == []
+
+
+def test_what_was_computed_is_one_json_document():
+    command = ["run", "bound", "--executor", "in-process", "--format", "json"]
+    first, second = json.loads(study(*command)), json.loads(study(*command))
+    counts = ("n_runs", "n_done", "n_finished", "n_failed", "n_elsewhere")
+    assert [first[name] for name in counts] == [1, 0, 1, 0, 0]
+    assert [second[name] for name in counts] == [1, 1, 0, 0, 0]
+    assert not first["is_stopped"] and first["failures"] == []
+
+
+def test_runs_that_fail_are_counted_in_json_with_their_reason():
+    command = ["run", "targets", "--datasets", "song-7000", "--executor", "in-process"]
+    shown = json.loads(study(*command, "--format", "json", code=1))
+    assert shown["n_failed"] == 1
+    (failure,) = shown["failures"]
+    assert failure["n_runs"] == 1 and "YearPredictionMSD" in failure["reason"]
 
 
 def test_experiments_without_data_run():

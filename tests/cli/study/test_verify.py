@@ -39,6 +39,23 @@ def test_a_dry_run_names_the_records_and_computes_none(store):
     assert "2 records of 4" in shown and shown.count("diabetes, ") == 2
 
 
+def test_the_comparison_is_one_json_document(store):
+    command = ["verify", *RUNS, "--sample", "2", "--store", store, "--format", "json"]
+    planned = json.loads(study(*command, "--dry-run"))
+    assert planned["n_records"] == 4 and planned["expected_s"] > 0
+    chosen = [record["run"] for record in planned["records"]]
+    changed = next((store / "records").rglob("*.json"))
+    record = json.loads(changed.read_text())
+    record["metrics"]["test MAE"] *= 2
+    changed.write_text(json.dumps(record))
+    command[command.index("--sample") + 1] = "4"
+    shown = json.loads(study(*command, "--jobs", "1", code=1))
+    assert {record["run"] for record in shown["records"]} > set(chosen)
+    (different,) = (r for r in shown["records"] if not r["is_equal"])
+    assert different["relative_differences"] == {"test MAE": -0.5}
+    assert shown["failures"] == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

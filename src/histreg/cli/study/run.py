@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from histreg._checks import check_choice
 from histreg.cli.errors import (
     INTERRUPTED,
     exit_on_user_error,
     exit_with,
     requires_extra,
 )
+from histreg.cli.options import FORMATS, OutputFormat
 from histreg.cli.study.computing import (
     Jobs,
     check_data_dir,
@@ -35,7 +37,7 @@ from histreg.cli.study.options import (
     StoreFolder,
 )
 from histreg.cli.study.quantities import counted, duration
-from histreg.cli.study.status import print_failures
+from histreg.cli.study.status import failures_as_json, print_failures
 from histreg.cli.study.user_modules import import_user_modules
 
 if TYPE_CHECKING:
@@ -72,13 +74,16 @@ def run(
     store: StoreFolder = DEFAULT_STORE,
     data_dir: DataDir = None,
     modules: Imports = None,
+    output_format: OutputFormat = "text",
 ) -> None:
     """Compute the missing runs of experiments; it can be stopped and resumed."""
+    check_choice("--format", output_format, FORMATS)
     n_jobs = number_of_jobs(jobs)
     check_data_dir(data_dir)
     with requires_extra("study"):
         from rich.console import Console
 
+        from histreg.cli.json_output import print_json
         from histreg.cli.study.selection import Selection
         from histreg.study.engine import runner
         from histreg.study.engine.store import Store
@@ -87,31 +92,49 @@ def run(
     records = Store(store)
     runs = Selection(datasets, methods, models, seeds, epochs, rate, frames).runs(names)
     stacks = runner.plan(runs, records)
-    console = Console()
-    n_missing = sum(map(len, stacks))
+    is_json = output_format == "json"
+    console = Console(stderr=is_json)  # for what is not part of the document
+    n_done = len(runs) - sum(map(len, stacks))
     n_stopped = sum(records.epoch(run) > 0 for stack in stacks for run in stack)
-    line = f"{counted(len(runs), 'run')}, {len(runs) - n_missing} done already"
-    line += f", {n_stopped} resume from checkpoints" if n_stopped else ""
-    console.print(line)
+    document = {"n_runs": len(runs), "n_done": n_done, "n_resumable": n_stopped}
+    if not is_json:
+        line = f"{counted(len(runs), 'run')}, {n_done} done already"
+        line += f", {n_stopped} resume from checkpoints" if n_stopped else ""
+        console.print(line)
     if dry_run:
-        _print_plan(console, stacks, stored_times(records, runs), n_jobs)
-        _print_absent_data(console, stacks, data_dir)
+        times = stored_times(records, runs)
+        absent = _absent_data(stacks, data_dir)
+        if is_json:
+            print_json({**document, **_plan_as_json(stacks, times, n_jobs, absent)})
+            return
+        _print_plan(console, stacks, times, n_jobs)
+        if absent:
+            shown = ", ".join(absent)
+            console.print(f"not here, to be downloaded if possible: {shown}")
         return
-    if not stacks:
+    if not stacks and not is_json:
         return
-    summary = compute(
-        runs,
-        records,
-        console,
-        n_jobs=n_jobs,
-        if_stopped=STOPPED,
-        executor=executor,
-        data_dir=data_dir,
-        modules=modules,
+    summary = (
+        compute(
+            runs,
+            records,
+            console,
+            n_jobs=n_jobs,
+            if_stopped=STOPPED,
+            executor=executor,
+            data_dir=data_dir,
+            modules=modules,
+        )
+        if stacks
+        else runner.Summary()
     )
-    _print_summary(console, summary)
-    if summary.failed:
-        print_failures(console, [records.state(run) for run in runs])
+    states = [records.state(run) for run in runs] if summary.failed else []
+    if is_json:
+        failures = failures_as_json(states)
+        print_json({**document, **_summary_as_json(summary), "failures": failures})
+    else:
+        _print_summary(console, summary)
+        print_failures(console, states)
     if summary.stopped:
         exit_with(STOPPED, INTERRUPTED)
     if summary.failed:
@@ -144,21 +167,47 @@ def _print_plan(
     )
 
 
-def _print_absent_data(
-    console: Console, stacks: list[Stack], data_dir: Path | None
-) -> None:
-    """Print which data sets of a dry run are not on this machine."""
+def _plan_as_json(
+    stacks: list[Stack], times: Times, n_jobs: int, absent: list[str]
+) -> dict[str, Any]:
+    """Return the stacks of a dry run, and how long they take, as JSON values."""
+    from histreg.study.engine import runner
+
+    return {
+        "stacks": [
+            {
+                "stack": runner.stack_label(stack),
+                "n_runs": len(stack),
+                "expected_s": times.of_stack(stack),
+            }
+            for stack in stacks
+        ],
+        "n_jobs": n_jobs,
+        "expected_s": times.of_stacks(stacks) / n_jobs,
+        "absent_data_sets": absent,
+    }
+
+
+def _absent_data(stacks: list[Stack], data_dir: Path | None) -> list[str]:
+    """Return which data sets of a dry run are not on this machine."""
     from histreg.study.datasets import source
 
     names = {str(run.facet("dataset") or "") for stack in stacks for run in stack}
     sources = [source(name) for name in sorted(names - {""})]
-    absent = [
+    return [
         data.name
         for data in sources
         if not data.is_embedded and data.find(data_dir) is None
     ]
-    if absent:
-        console.print(f"not here, to be downloaded if possible: {', '.join(absent)}")
+
+
+def _summary_as_json(summary: Summary) -> dict[str, Any]:
+    return {
+        "n_finished": summary.finished,
+        "n_failed": summary.failed,
+        "n_elsewhere": summary.elsewhere,
+        "is_stopped": summary.stopped,
+    }
 
 
 def _print_summary(console: Console, summary: Summary) -> None:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import random
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from histreg._checks import check_count
+from histreg._checks import check_choice, check_count
 from histreg.cli.errors import (
     INTERRUPTED,
     exit_on_user_error,
     exit_with,
     requires_extra,
 )
+from histreg.cli.options import FORMATS, OutputFormat
 from histreg.cli.study.computing import (
     Jobs,
     check_data_dir,
@@ -36,7 +37,7 @@ from histreg.cli.study.options import (
     StoreFolder,
 )
 from histreg.cli.study.quantities import counted, duration
-from histreg.cli.study.status import print_failures
+from histreg.cli.study.status import failures_as_json, print_failures
 from histreg.cli.study.user_modules import import_user_modules
 from histreg.errors import InputError
 
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from histreg.cli.study.selection import Selection
     from histreg.study.engine.runner import Stack
     from histreg.study.engine.runs import Record, Run
+    from histreg.study.engine.store import State
     from histreg.study.engine.verification import Verification
 
 EXAMPLE = "Example: histreg study verify overall --datasets pole --sample 3"
@@ -78,6 +80,7 @@ def verify(
     store: StoreFolder = DEFAULT_STORE,
     data_dir: DataDir = None,
     modules: Imports = None,
+    output_format: OutputFormat = "text",
 ) -> None:
     """Compute some stored records again, and compare them to the bit.
 
@@ -85,12 +88,14 @@ def verify(
     says so. The command ends with exit code 1 if a number differs, and shows
     which versions differ. The store is only read.
     """
+    check_choice("--format", output_format, FORMATS)
     n_jobs = number_of_jobs(jobs)
     check_count("--sample", sample, at_least=1)
     check_data_dir(data_dir)
     with requires_extra("study"):
         from rich.console import Console
 
+        from histreg.cli.json_output import print_json
         from histreg.cli.study.selection import Selection
         from histreg.study.engine.store import Store
         from histreg.study.engine.times import Times
@@ -107,19 +112,32 @@ def verify(
         )
     chosen = random.Random(sample_seed).sample(records, min(sample, len(records)))
     stacks = stacks_of(chosen, known)
-    console = Console()
-    expected_s = Times(records).of_stacks(stacks)
-    console.print(
-        f"{counted(len(chosen), 'record')} of {len(records):,}, with their stacks "
-        f"{counted(sum(map(len, stacks)), 'run')}, about "
-        f"{duration(expected_s / n_jobs)}"
-    )
+    is_json = output_format == "json"
+    console = Console(stderr=is_json)  # for what is not part of the document
+    expected_s = Times(records).of_stacks(stacks) / n_jobs
+    n_runs = sum(map(len, stacks))
+    plan = {"n_records": len(records), "n_runs": n_runs, "expected_s": expected_s}
+    if not is_json:
+        console.print(
+            f"{counted(len(chosen), 'record')} of {len(records):,}, with their stacks "
+            f"{counted(n_runs, 'run')}, about {duration(expected_s)}"
+        )
     if dry_run:
-        for record in chosen:
-            console.print(f"  {record.run.label}", highlight=False, markup=False)
+        labels = [record.run.label for record in chosen]
+        if is_json:
+            print_json({**plan, "records": [{"run": label} for label in labels]})
+            return
+        for label in labels:
+            console.print(f"  {label}", highlight=False, markup=False)
         return
-    pairs = _verified(chosen, stacks, console, n_jobs, data_dir, modules)
-    _print_comparison(console, pairs)
+    pairs, states = _verified(chosen, stacks, console, n_jobs, data_dir, modules)
+    if is_json:
+        compared = [_as_json(pair) for pair in pairs]
+        failures = failures_as_json(states)
+        print_json({**plan, "records": compared, "failures": failures})
+    else:
+        print_failures(console, states)
+        _print_comparison(console, pairs)
     if len(pairs) < len(chosen) or not all(pair.is_equal for pair in pairs):
         raise typer.Exit(1)
 
@@ -153,8 +171,16 @@ def _verified(
     n_jobs: int,
     data_dir: Path | None,
     modules: list[str] | None,
-) -> list[Verification]:
-    """Compute stacks in a temporary store, and return records beside the new ones."""
+) -> tuple[list[Verification], list[State]]:
+    """Compute stacks in a temporary store.
+
+    Returns
+    -------
+    verifications : list of Verification
+        Records beside the new ones.
+    states : list of State
+        Of the runs, some of which may have failed.
+    """
     from histreg.study.engine.store import Store
     from histreg.study.engine.verification import Verification
 
@@ -173,14 +199,27 @@ def _verified(
         )
         if summary.stopped:
             exit_with(STOPPED, INTERRUPTED)
-        if summary.failed:
-            print_failures(console, [store.state(run) for run in runs])
+        states = [store.state(run) for run in runs]
         computed = {record.run.key: record for record in store.records(runs)}
-    return [
+    pairs = [
         Verification(record, computed[record.run.key])
         for record in records
         if record.run.key in computed
     ]
+    return pairs, states
+
+
+def _as_json(pair: Verification) -> dict[str, Any]:
+    """Return a record that was computed again as JSON values."""
+    return {
+        "run": pair.record.run.label,
+        "is_equal": pair.is_equal,
+        "relative_differences": pair.differences,
+        "versions": {
+            name: {"stored": stored, "again": again}
+            for name, (stored, again) in pair.versions.items()
+        },
+    }
 
 
 def _print_comparison(console: Console, pairs: list[Verification]) -> None:
