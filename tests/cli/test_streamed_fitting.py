@@ -167,3 +167,12 @@ def test_a_third_of_the_table_is_enough_memory(tmp_path):
             writer.write_table(table)
     fit = ["fit", "whole.parquet", *fit, "--overwrite"]
     assert limited(third, *fit, cwd=tmp_path).returncode != 0
+
+
+@pytest.mark.parametrize("option", ["--sample-rows", "--epoch-rows"])
+def test_options_of_many_files_are_refused_for_one(place, monkeypatch, option):
+    monkeypatch.chdir(place)
+    table = os.path.join("parts", "0.parquet")  # noqa: PTH118
+    fit = ["fit", table, "--target", "price", "--out", "other", "--quiet", *QUICK]
+    sentence = f"{option} needs a folder or a pattern of Parquet files, got {table}"
+    assert_refused(place, [*fit, option, "9"], sentence)

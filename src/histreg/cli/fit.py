@@ -151,15 +151,18 @@ class FitOptions:
         ),
     ] = True
     sample_rows: Annotated[
-        int,
+        int | None,
         typer.Option(
             help="For a folder or pattern: number of rows to keep in memory, for "
-            "validation and the simple models."
+            "validation and the simple models; 100,000 by default."
         ),
-    ] = 100_000
+    ] = None
     epoch_rows: Annotated[
-        int, typer.Option(help="For a folder or pattern: most rows in an epoch.")
-    ] = 1_000_000
+        int | None,
+        typer.Option(
+            help="For a folder or pattern: most rows in an epoch; 1,000,000 by default."
+        ),
+    ] = None
     strict: Strict = False
     delimiter: Delimiter = None
     decimal: DecimalMark = None
@@ -176,8 +179,9 @@ class FitOptions:
         check_count("--epochs", self.epochs, at_least=1)
         check_count("--estimators", self.estimators, at_least=1)
         check_count("--bins", self.bins, at_least=MIN_BINS)
-        check_count("--sample-rows", self.sample_rows, at_least=1)
-        check_count("--epoch-rows", self.epoch_rows, at_least=1)
+        for option, count in self._of_streams.items():
+            if count is not None:
+                check_count(option, count, at_least=1)
         check_seed(self.seed)
         calibration = 0 if self.censored or self.upper else self.calibration
         if self.censored and self.upper:
@@ -242,6 +246,7 @@ class FitOptions:
         if is_partitioned(self.table):
             self._check_streamable()
         else:
+            self._check_in_memory()
             check_table_input(self.table)
         if self.evaluate is not None:
             check_table_input(self.evaluate)
@@ -261,6 +266,19 @@ class FitOptions:
         )
         if path.resolve() in (self.out.resolve(), *self.out.resolve().parents):
             raise InputError(f"--save-holdout must differ from --out, got {path}")
+
+    @property
+    def _of_streams(self) -> dict[str, int | None]:
+        return {"--sample-rows": self.sample_rows, "--epoch-rows": self.epoch_rows}
+
+    def _check_in_memory(self) -> None:
+        """Raise if an option is given that has an effect on many files only."""
+        for option, count in self._of_streams.items():
+            if count is not None:
+                raise InputError(
+                    f"{option} needs a folder or a pattern of Parquet files, got "
+                    f"{self.table}"
+                )
 
     def _check_streamable(self) -> None:
         """Raise if an option needs all rows in memory."""

@@ -25,6 +25,7 @@ from histreg.tabular.regressor import HistogramRegressor
 from histreg.tabular.splits import Parts
 from histreg.tabular.streaming import is_among
 
+SAMPLE_ROWS, EPOCH_ROWS = 100_000, 1_000_000  # by default
 MOST_TEST_ROWS = 20_000
 MOST_CALIBRATION_ROWS = 10_000
 
@@ -53,8 +54,8 @@ def run(options: FitOptions) -> None:
         model.callback = show
         model.fit_stream(
             rows.without_rows(held_out),
-            sample_size=options.sample_rows,
-            epoch_size=options.epoch_rows,
+            sample_size=options.sample_rows or SAMPLE_ROWS,
+            epoch_size=options.epoch_rows or EPOCH_ROWS,
         )
     model.callback = None
     _calibrate(model, data, parts, options)
@@ -78,7 +79,7 @@ def read(
     n = rows.n_rows
     n_test = min(round(options.holdout * n), MOST_TEST_ROWS)
     n_calibrate = min(round(options.calibration * n), MOST_CALIBRATION_ROWS)
-    n_learn = min(options.sample_rows, n - n_test - n_calibrate)
+    n_learn = min(options.sample_rows or SAMPLE_ROWS, n - n_test - n_calibrate)
     if n_learn < 1:
         raise InputError(f"the split must leave rows for training, got {n} rows")
     drawn = np.random.default_rng(options.seed).choice(
