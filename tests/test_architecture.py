@@ -160,34 +160,6 @@ def test_every_module_has_its_test_file(part):
     assert (folder / f"test_{part.stem.strip('_')}.py").exists()
 
 
-def entries_of_the_map() -> list[str]:
-    """Return what the map in CONTRIBUTING.md names, as paths below the package."""
-    text = (TESTS.parent / "CONTRIBUTING.md").read_text()
-    drawing = text.split("```text\nsrc/histreg/\n")[1].split("```")[0]
-    entries: list[str] = []
-    folders: list[str] = []  # those that the current line is in
-    for line in drawing.splitlines():
-        depth = (len(line) - len(line.lstrip())) // 2
-        names = line.split("  ", depth + 1)[depth].split()
-        parent = "".join(folders[: depth - 1])
-        entries += [parent + name for name in names]
-        folders[depth - 1 :] = names[-1:]
-    return entries
-
-
-def test_the_map_of_the_package_names_every_module_once():
-    entries = entries_of_the_map()
-    assert sorted(entries) == sorted(set(entries))
-    for entry in entries:
-        assert list(SOURCE.glob(entry)), f"the map names {entry}, which is not there"
-    modules = {path for entry in entries for path in SOURCE.glob(entry)}
-    folders_in_full = {path.parent for path in modules if path.is_file()}
-    for part in PARTS:
-        # A folder without files on the map stands for all its modules.
-        whole = part.parent in modules - folders_in_full
-        assert whole or part in modules, f"the map lacks {part.relative_to(SOURCE)}"
-
-
 def run(code: str, **environment: str) -> str:
     result = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],

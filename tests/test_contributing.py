@@ -5,24 +5,9 @@ from pathlib import Path
 
 import histreg
 from tests.pages import ROOT, blocks
+from tests.test_architecture import PARTS
 
 SOURCE = Path(histreg.__file__).parent
-MAP = blocks("CONTRIBUTING.md", "text")[0]
-NAMES = re.compile(r"(?:[\w.]+(?:\.py|/) ?)+")
-
-
-def drawn() -> set[Path]:
-    """Return the files and folders in the drawing, by its indentation."""
-    folders, paths = {0: SOURCE}, set()
-    for line in MAP.splitlines()[1:]:
-        depth = (len(line) - len(line.lstrip())) // 2
-        names = NAMES.match(line.strip())
-        assert names is not None, line
-        for name in names[0].split():
-            path = folders[depth - 1] / name
-            folders[depth] = path
-            paths.add(path)
-    return paths
 
 
 def walk(title: str) -> list[Path]:
@@ -34,14 +19,31 @@ def walk(title: str) -> list[Path]:
     ]
 
 
-def test_what_is_drawn_exists():
-    assert [path for path in drawn() if not path.exists()] == []
+def entries_of_the_map() -> list[str]:
+    """Return what the map in CONTRIBUTING.md names, as paths below the package."""
+    drawing = blocks("CONTRIBUTING.md", "text")[0].split("\n", 1)[1]
+    entries: list[str] = []
+    folders: list[str] = []  # those that the current line is in
+    for line in drawing.splitlines():
+        depth = (len(line) - len(line.lstrip())) // 2
+        names = line.split("  ", depth + 1)[depth].split()
+        parent = "".join(folders[: depth - 1])
+        entries += [parent + name for name in names]
+        folders[depth - 1 :] = names[-1:]
+    return entries
 
 
-def test_every_room_and_every_module_of_the_ground_floor_is_drawn():
-    rooms = {path.parent for path in SOURCE.rglob("__init__.py")} - {SOURCE}
-    ground_floor = {p for p in SOURCE.glob("*.py") if p.name != "__init__.py"}
-    assert (rooms | ground_floor) - drawn() == set()
+def test_the_map_of_the_package_names_every_module_once():
+    entries = entries_of_the_map()
+    assert sorted(entries) == sorted(set(entries))
+    for entry in entries:
+        assert list(SOURCE.glob(entry)), f"the map names {entry}, which is not there"
+    modules = {path for entry in entries for path in SOURCE.glob(entry)}
+    folders_in_full = {path.parent for path in modules if path.is_file()}
+    for part in PARTS:
+        # A folder without files on the map stands for all its modules.
+        whole = part.parent in modules - folders_in_full
+        assert whole or part in modules, f"the map lacks {part.relative_to(SOURCE)}"
 
 
 def test_the_walks_lead_through_files_that_exist():

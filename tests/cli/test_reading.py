@@ -211,5 +211,5 @@ def test_known_rows_keep_their_groups_and_their_place_in_time(tmp_path):
     assert some.X["x"].tolist() == [1, 4] and some.groups.tolist() == [0, 0]
     assert some.order.tolist() == [1, 2] and some.y.tolist() == [10, 40]
     options = {"drop": ["x"], "labels": [], "groups": "who", "time": "when"}
-    with pytest.raises(InputError, match="must have a feature column beside 'y'"):
+    with pytest.raises(InputError, match="must have a column beside the target 'y'"):
         read_known_rows(path, Spelling(), target="y", **options)

@@ -6,6 +6,7 @@ import torch
 from histreg.tabular.simple_models import (
     AT_ONCE,
     N_FOLDS,
+    aligned,
     folds_of,
     in_blocks,
     n_below,
@@ -34,13 +35,17 @@ def test_borders_below_a_value_are_counted(by_search):
     assert count.tolist() == [[0, 0, 1], [0, 1, 3]]
 
 
-def test_products_in_blocks_round_the_same_in_any_company():
+@pytest.mark.parametrize("p", [9, 90])
+def test_products_in_blocks_round_the_same_in_any_company(p):
     generator = torch.Generator().manual_seed(0)
     n = AT_ONCE + 77
-    rows = torch.randn(n, 90, dtype=torch.float64, generator=generator)
-    matrix = torch.randn(90, 33, dtype=torch.float64, generator=generator)
-    together = in_blocks(lambda some: some @ matrix, rows)
-    torch.testing.assert_close(together, rows @ matrix)
+    rows = torch.randn(n, p, dtype=torch.float64, generator=generator)
+    matrix = torch.randn(400, p, dtype=torch.float64, generator=generator)
+
+    def product(some):
+        return in_blocks(lambda own: aligned(own) @ aligned(matrix).T, some)
+
+    together = product(rows)
+    torch.testing.assert_close(together, rows @ matrix.T)
     for some in (torch.arange(0), torch.arange(1), torch.arange(n - 1, 40, -3)):
-        alone = in_blocks(lambda own: own @ matrix, rows[some])
-        assert torch.equal(alone, together[some])
+        assert torch.equal(product(rows[some]), together[some])

@@ -198,7 +198,8 @@ def compute(
             wait(at_work)
         except KeyboardInterrupt:  # pressed twice: end at once
             pool.kill()
-        return n_finished, True
+        # Those on disk: a file may be finished and not yet counted.
+        return sum(stamp_of(task.destination) == task.stamp for task in tasks), True
     except BaseException:
         pool.stop()
         raise

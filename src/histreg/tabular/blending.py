@@ -36,6 +36,7 @@ from histreg.tabular.simple_models import (
     Fitted,
     SimpleInputs,
     SimpleModel,
+    aligned,
     in_blocks,
     n_below,
 )
@@ -490,7 +491,8 @@ class Blend(nn.Module):
         if shares is None:
             probs = [networks]
         elif by_search:
-            probs = [in_blocks(lambda rows: rows @ shares, networks)]
+            by_cell = aligned(shares.T)  # (m, k), filled up
+            probs = [in_blocks(lambda rows: aligned(rows) @ by_cell.T, networks)]
         else:
             probs = [networks @ shares]
         for part, own in zip(self._parts(), predicted, strict=True):

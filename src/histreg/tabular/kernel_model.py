@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from histreg.tabular.feature_model import FeatureModel
-from histreg.tabular.simple_models import Fitted, SimpleInputs, in_blocks
+from histreg.tabular.simple_models import Fitted, SimpleInputs, aligned, in_blocks
 
 MOST_FEATURES = 1_000
 MOST_LANDMARKS = 1_000
@@ -117,8 +117,10 @@ class KernelModel(FeatureModel):
         return in_blocks(self._of_block, features)
 
     def _of_block(self, features: Tensor) -> Tensor:
-        scaled = features * self.inverse_lengths
-        shared = covariance(scaled, self.landmarks, self.amplitude, self.slope)
+        scaled, landmarks = features * self.inverse_lengths, self.landmarks
+        shared = covariance(
+            aligned(scaled), aligned(landmarks), self.amplitude, self.slope
+        )
         return self.within_limits((shared * self.weight).sum(dim=1) + self.bias)
 
     def fit(

@@ -13,11 +13,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 N_FOLDS = 5
 BLOCK = 32  # rows
 AT_ONCE = 8 * BLOCK  # whose products stay in the cache
+ALIGNED = 8  # float64 of 64 bytes
 
 
 class SimpleInputs(NamedTuple):
@@ -91,14 +93,23 @@ def n_below(
 
 
 def in_blocks(of_block: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:
-    """Return a function of rows (n, ...) that rounds the same for each in any company.
+    """Return a function of rows (n, p) that rounds the same for each in any company.
 
     A product of matrices may round differently for other numbers of rows, so the last
-    row is repeated until there are whole blocks of `BLOCK`.
+    row is repeated until there are whole blocks of `BLOCK`; see also `aligned`.
     """
     n = len(rows)
     whole = torch.arange(-(-n // BLOCK) * BLOCK).clamp(max=n - 1)
     return torch.cat([of_block(some) for some in rows[whole].split(AT_ONCE)])[:n]
+
+
+def aligned(matrix: Tensor) -> Tensor:
+    """Return a matrix (n, p) with columns of zeros, until all rows start alike.
+
+    A product may round differently for rows that do not start at a multiple of the
+    size of a vector register.
+    """
+    return F.pad(matrix, (0, -matrix.shape[1] % ALIGNED))
 
 
 def folds_of(n: int, generator: torch.Generator | None) -> Tensor:  # (n,) int64
