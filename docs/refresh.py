@@ -94,14 +94,14 @@ def standing() -> str:
     seen = store.records(EXPERIMENTS["tables"].runs)
     unseen = store.records(EXPERIMENTS["tables-last"].runs)
     scores = PeerScores.of(unseen or seen)
-    n_folds = max(scores.n_folds())
+    fewest, most = min(scores.n_folds()), max(scores.n_folds())
     if unseen:
         rows = "The rows were not used for any choice."
     else:
-        folds = "one of the four folds" if n_folds == 1 else f"{n_folds} of four folds"
+        number = f"{most}" if fewest == most else f"{fewest} to {most}"
         rows = (
-            f"The numbers are from {folds} on which the defaults were chosen too, so "
-            "they flatter it."
+            f"The numbers are from {number} of the four folds of each table on which "
+            "the defaults were chosen too, so they flatter it."
         )
     on_average = ", ".join(
         f"{peer} {statistics.geometric_mean(ratios.values()):.2f}"

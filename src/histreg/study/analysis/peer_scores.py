@@ -55,7 +55,14 @@ class PeerScores(MethodScores):
         return counts - {0}
 
     def best(self, table: str, metric: str = CRPS) -> str | None:
-        """Return the method, ours among them, of the lowest mean; None without any."""
+        """Return the method that is ahead of all others; None without any.
+
+        Ours is, if it is level with or below every peer on the folds that both have;
+        else the peer that is furthest below ours. Without ours, the lowest mean counts.
+        """
+        standing = self._standing(table, metric)
+        if standing is not None:
+            return standing.best if standing.ratio > 1 else OURS
         means = {name: self.mean(table, name, metric) for name in self.methods}
         known = {name: mean for name, mean in means.items() if not math.isnan(mean)}
         return min(known, key=lambda name: known[name], default=None)
@@ -73,29 +80,16 @@ class PeerScores(MethodScores):
     def standings(self, metric: str = CRPS) -> list[Standing]:
         """Return ours beside the best peer, on the tables that have both.
 
-        The best peer is that of the lowest mean over the folds that it shares with
-        ours, of the peers that have the most of these.
+        The best peer is the one of the highest ratio, on the folds that it shares with
+        ours, however few these are.
         """
-        standings = []
-        for table in self.tables:
-            ours = self.values(table, OURS, metric).keys()
-            shared = {
-                peer: [
-                    value
-                    for fold, value in self.values(table, peer, metric).items()
-                    if fold in ours
-                ]
-                for peer in self.peers
-            }
-            most = max(map(len, shared.values()), default=0)
-            if not most:
-                continue
-            means = {
-                peer: statistics.fmean(values)
-                for peer, values in shared.items()
-                if len(values) == most
-            }
-            best = min(means, key=lambda peer: means[peer])
-            ratio = self.ratio(table, OURS, metric, best)
-            standings.append(Standing(table, best, ratio))
-        return standings
+        standings = [self._standing(table, metric) for table in self.tables]
+        return [standing for standing in standings if standing is not None]
+
+    def _standing(self, table: str, metric: str) -> Standing | None:
+        ratios = {peer: self.ratio(table, OURS, metric, peer) for peer in self.peers}
+        known = {peer: ratio for peer, ratio in ratios.items() if not math.isnan(ratio)}
+        if not known:
+            return None
+        best = max(known, key=lambda peer: known[peer])
+        return Standing(table, best, known[best])
