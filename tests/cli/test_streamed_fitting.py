@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -172,7 +173,7 @@ def test_a_third_of_the_table_is_enough_memory(tmp_path):
 @pytest.mark.parametrize("option", ["--sample-rows", "--epoch-rows"])
 def test_options_of_many_files_are_refused_for_one(place, monkeypatch, option):
     monkeypatch.chdir(place)
-    table = os.path.join("parts", "0.parquet")  # noqa: PTH118
+    table = str(Path("parts") / "0.parquet")
     fit = ["fit", table, "--target", "price", "--out", "other", "--quiet", *QUICK]
     sentence = f"{option} needs a folder or a pattern of Parquet files, got {table}"
     assert_refused(place, [*fit, option, "9"], sentence)
