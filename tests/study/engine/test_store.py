@@ -104,6 +104,18 @@ def test_collecting_again_writes_the_same(store):
     assert path.read_bytes() == first
 
 
+def test_collecting_keeps_records_of_older_versions_as_they_were_written(store):
+    store.save(record_of(RUN))
+    path, _ = store.collect("pole", [RUN])
+    written = json.loads(path.read_text())
+    del written["data_sha256"]  # the first records had none
+    path.write_text(f"{json.dumps(written)}\n")
+    (record,) = (store.root / "records").rglob("*.json")
+    record.unlink()
+    Store(store.root).collect("pole", [RUN])
+    assert json.loads(path.read_text()) == written
+
+
 def test_collecting_less_throws_no_record_away(store, tmp_path):
     for run in (RUN, OTHER):
         store.save(record_of(run))

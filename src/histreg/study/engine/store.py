@@ -93,15 +93,8 @@ class Store:
 
     def find(self, run: Run) -> Record | None:
         """Return the record of a run, if it exists and is not damaged."""
-        try:
-            record = self._record(run)
-        except DamagedError as damage:
-            self._name(self._record_path(run), damage)
-            record = None
-        if record is not None:
-            return record
-        line = self._from_collected().get(run.key)
-        return None if line is None else Record.from_json(line, run)
+        content = self._content(run)
+        return None if content is None else Record.from_json(content, run)
 
     def has(self, run: Run) -> bool:
         """Return whether the record of a run exists and is not damaged."""
@@ -153,9 +146,10 @@ class Store:
     ) -> tuple[Path, int]:
         """Write the records of these runs into one file, one per line.
 
-        Records of other runs stay in the file: no record is ever deleted. Damaged
-        lines are moved to ``NAME.jsonl.damaged``. Processes that collect into one file
-        wait for each other.
+        Records are copied as they were written, also those of older versions. Records
+        of other runs stay in the file: no record is ever deleted. Damaged lines are
+        moved to ``NAME.jsonl.damaged``. Processes that collect into one file wait for
+        each other.
 
         Returns the file, in the store or in another folder, and how many of these
         runs are in it.
@@ -165,7 +159,8 @@ class Store:
             lines, damaged = _lines_of(path)
             self._set_lines_aside(path, damaged)
             self._collected = None  # read again, now that no other process writes
-            ours = {record.run.key: record.to_json() for record in self.records(runs)}
+            contents = map(self._content, runs)
+            ours = {record["key"]: record for record in contents if record is not None}
             lines |= ours
             ordered = sorted(
                 lines.values(),
@@ -270,7 +265,7 @@ class Store:
         """Rename the damaged files of a run that is claimed."""
         checkpoint = self.checkpoint(run)
         for path, read in (
-            (self._record_path(run), self._record),
+            (self._record_path(run), self._record_file),
             (self._failure_path(run), self._failure),
             (checkpoint.path, lambda _: checkpoint.check()),
         ):
@@ -295,9 +290,23 @@ class Store:
 
     # Files
 
-    def _record(self, run: Run) -> Record | None:
+    def _content(self, run: Run) -> dict[str, Any] | None:
+        """Return the record of a run as it was written, see `find`."""
+        try:
+            content = self._record_file(run)
+        except DamagedError as damage:
+            self._name(self._record_path(run), damage)
+            content = None
+        return content or self._from_collected().get(run.key)
+
+    def _record_file(self, run: Run) -> dict[str, Any] | None:
+        """Return the content of the file of a record, if it exists."""
         file = _read(self._record_path(run))
-        return None if file is None else Record.from_json(file.content, run)
+        if file is None:
+            return None
+        Record.from_json(file.content, run)  # raises if it is damaged
+        content: dict[str, Any] = file.content
+        return content
 
     def _failure(self, run: Run) -> str | None:
         """Return why a run failed, if it did."""
