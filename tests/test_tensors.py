@@ -82,3 +82,16 @@ def test_entries_below_are_counted_by_search_and_while_exporting(inclusive):
     for count in (Counting(), program.module()):
         each, one = count(rows, values)
         assert torch.equal(each, expected) and one.shape == () and one == n
+
+
+@pytest.mark.parametrize(
+    "shapes", [[()], [(2, 1), (3,)], [(4, 1, 3), (2, 1), ()], [(0,), (1,)]]
+)
+def test_shapes_broadcast_as_in_torch(shapes):
+    sizes = [torch.Size(shape) for shape in shapes]
+    assert _tensors.broadcast_shapes(*sizes) == torch.broadcast_shapes(*sizes)
+
+
+def test_shapes_that_do_not_broadcast_are_refused_as_in_torch():
+    with pytest.raises(RuntimeError, match="broadcast"):
+        _tensors.broadcast_shapes(torch.Size([2]), torch.Size([3]))

@@ -73,14 +73,37 @@ def window_cross_entropy(
     -------
     Tensor of shape (...), or () if reduced
     """
-    if window.indices.dim() < logits.dim():
-        shape = (*logits.shape[:-1], window.indices.shape[-1])
-        window = Window(*(part.expand(shape) for part in window))
+    window = _as_wide(window, logits)
     if _needs_one_gradient(logits, window):
         return _WithGradient.apply(
             _window, _evaluate_window, reduction, logits, *window
         )
     return reduced(_window(logits, *window), reduction)
+
+
+def window_cross_entropy_with_gradient(
+    logits: Tensor, window: Window
+) -> tuple[Tensor, Tensor]:
+    """Return `window_cross_entropy` and its gradient: (...), (..., k)."""
+    return _evaluate_window("none", logits, *_as_wide(window, logits))
+
+
+def cross_entropy_with_gradient(
+    logits: Tensor, target_probs: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Return `cross_entropy` and its gradient: (..., k) -> (...), (..., k)."""
+    log_probs = logits.log_softmax(dim=-1)
+    losses = -(target_probs * log_probs).sum(dim=-1)
+    whole = target_probs.sum(dim=-1, keepdim=True)  # 1 up to rounding
+    return losses, log_probs.exp_().mul_(whole).sub_(target_probs)
+
+
+def _as_wide(window: Window, logits: Tensor) -> Window:
+    """Return a window for all samples; leading dimensions that it lacks share it."""
+    if window.indices.dim() == logits.dim():
+        return window
+    shape = (*logits.shape[:-1], window.indices.shape[-1])
+    return Window(*(part.expand(shape) for part in window))
 
 
 def evaluated_cross_entropy(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 import torch
@@ -23,6 +24,18 @@ def take(table: Tensor, index: Tensor) -> Tensor:
     """
     chosen = table.index_select(0, index.flatten())
     return chosen.view(index.shape + table.shape[1:])
+
+
+def broadcast_shapes(*shapes: Sequence[int]) -> torch.Size:
+    """Return the shape that tensors of these shapes broadcast to.
+
+    ``torch.broadcast_shapes`` imports torch's compiler when it is first called, which
+    takes longer than predicting a table.
+    """
+    if not torch.compiler.is_compiling():  # then there are sizes without a value
+        with suppress(ValueError):  # torch's error is raised instead
+            return torch.Size(np.broadcast_shapes(*map(tuple, shapes)))
+    return torch.broadcast_shapes(*shapes)
 
 
 def n_below(table: Tensor, values: Tensor, *, inclusive: bool = False) -> Tensor:

@@ -18,6 +18,7 @@ from histreg._checks import check_choice, check_fraction, check_tensor
 from histreg._names import INTERVALS
 from histreg._tensors import (
     as_float64,
+    broadcast_shapes,
     float64_on,
     is_concrete,
     is_free_to_read,
@@ -154,7 +155,7 @@ class Histogram(Distribution):
         """
         k, batch = self.bins.n_bins, self.batch_shape
         tensors = self._parameter, *values
-        shape = torch.broadcast_shapes(batch, *(value.shape for value in values))
+        shape = broadcast_shapes(batch, *(value.shape for value in values))
         n_leading = len(shape) - len(batch)
         if (
             # The number of rows is not known while a model is exported or compiled.
@@ -355,7 +356,7 @@ class Histogram(Distribution):
         return self._in_blocks(Histogram._icdf, q)
 
     def _icdf(self, q: Tensor) -> Tensor:
-        shape = torch.broadcast_shapes(q.shape, self.batch_shape)
+        shape = broadcast_shapes(q.shape, self.batch_shape)
         n_sample_dims = len(shape) - len(self.batch_shape)
         batch = shape[n_sample_dims:]
         n_levels = math.prod(shape[:n_sample_dims])
@@ -545,7 +546,7 @@ class Histogram(Distribution):
         right = F.pad(right.flip(-1), (1, 0)).cumsum(dim=-1).flip(-1)
 
         index, share = self._located(y)
-        shape = torch.broadcast_shapes(index.shape, self.batch_shape)
+        shape = broadcast_shapes(index.shape, self.batch_shape)
         index = index.expand(shape)
         below, above = self._gather(cdf, index), self._gather(cdf, index + 1)
         at_y = torch.lerp(below, above, share)
@@ -832,7 +833,7 @@ class Histogram(Distribution):
 
     def _gather(self, values: Tensor, index: Tensor) -> Tensor:
         """Return one entry of each histogram's row (..., m), with broadcasting."""
-        shape = torch.broadcast_shapes(index.shape, self.batch_shape)
+        shape = broadcast_shapes(index.shape, self.batch_shape)
         index = index.expand(shape).unsqueeze(-1)
         return values.expand(*shape, -1).gather(-1, index).squeeze(-1)
 

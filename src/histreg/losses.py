@@ -30,9 +30,11 @@ from histreg._checks import (
 from histreg._compiled import CompiledGaussian, compiled_gaussian
 from histreg._cross_entropy import (
     cross_entropy,
+    cross_entropy_with_gradient,
     evaluated_cross_entropy,
     reduced,
     window_cross_entropy,
+    window_cross_entropy_with_gradient,
 )
 from histreg._tensors import as_float64, at_least_float32, float64_on, is_free_to_read
 from histreg._windows import TabulatedWindows
@@ -386,6 +388,27 @@ class TargetLoss:
         check_shape("target_probs", probs, shape, because="for y and the bins")
         probs = probs.to(logits.dtype).expand_as(logits)
         return reduced(cross_entropy(logits, probs), reduction)
+
+    def with_gradient(self, logits: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the losses of samples and their gradients in the logits.
+
+        Parameters
+        ----------
+        logits : Tensor of shape (..., k), float32 or float64
+        y : Tensor of shape (...), or of its last dimensions
+
+        Returns
+        -------
+        losses : Tensor of shape (...)
+        gradient : Tensor of shape (..., k)
+            In memory of its own: softmax minus target.
+        """
+        y = clip_to_bins(y, self.bins, self.target.out_of_range)
+        windows = self.windows(logits.dtype, y.device)
+        if windows is not None:
+            return window_cross_entropy_with_gradient(logits, windows(y))
+        probs = self.target.probs(y, self.bins).to(logits.dtype).expand_as(logits)
+        return cross_entropy_with_gradient(logits, probs)
 
     def _compiled_for(self, logits: Tensor, y: Tensor) -> CompiledGaussian | None:
         """Return the compiled loss if there is one that takes these samples."""

@@ -40,7 +40,12 @@ from histreg._checks import (
     check_shape,
     check_tensor,
 )
-from histreg._tensors import float64_on, is_concrete, is_free_to_read
+from histreg._tensors import (
+    broadcast_shapes,
+    float64_on,
+    is_concrete,
+    is_free_to_read,
+)
 from histreg._tilting import tilted_to_zero_mean
 from histreg._windows import (
     USEFUL_SIGMAS,
@@ -117,7 +122,7 @@ def gaussian(
         )
     if isinstance(size, Tensor):
         _check_positive_everywhere(name, size)
-        if torch.broadcast_shapes(size.shape, y.shape) != y.shape:
+        if broadcast_shapes(size.shape, y.shape) != y.shape:
             raise InputError(
                 f"{name} must broadcast to the shape of y, {tuple(y.shape)}, "
                 f"got shape {tuple(size.shape)}"

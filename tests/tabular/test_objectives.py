@@ -193,7 +193,6 @@ def test_tables_of_several_targets_share_one_budget(monkeypatch):
         zero, one = torch.zeros(m).double(), torch.ones(m).double()
         target = target_for("gaussian", 2.0)
         objective = objective_of("histogram", [bins] * m, zero, one, target)
-        loss = objective.loss_on(y[:, :m])
-        loss(torch.zeros(1, 30, m, 50), y[:, :m])
-        windows = loss.__self__._target_losses[0].windows(torch.float32, y.device)
+        prepared = objective.prepared_for(y[:, :m])
+        windows = prepared._target_losses[0].windows(torch.float32, y.device)
         assert isinstance(windows, TabulatedWindows) == is_tabulated

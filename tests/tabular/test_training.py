@@ -88,7 +88,7 @@ def test_the_learning_rate_drops_before_training_stops():
     rates = []
 
     def keep(_):
-        rates.append(optimizer.param_groups[0]["lr"])
+        rates.append(optimizer.learning_rate)
 
     history = train(
         stack,
@@ -104,7 +104,7 @@ def test_the_learning_rate_drops_before_training_stops():
     first = next(i for i, rate in enumerate(rates) if rate < 0.05)
     is_best = [epoch.is_best for epoch in history]
     assert not any(is_best[first - 3 : first]) and not any(is_best[-3:])
-    assert optimizer.param_groups[0]["lr"] == 0.05  # as it was given
+    assert optimizer.learning_rate == 0.05  # as it was given
 
 
 def test_patience_doubles_where_the_best_score_is_near_zero():
@@ -228,13 +228,13 @@ def test_a_snapshot_brings_back_all_that_training_changed():
     optimizer, fresh = optimizer_of(stack, settings), optimizer_of(stack, settings)
     nobody = torch.zeros(2, N, dtype=torch.bool)
     train(stack, rows, nobody, MEASURE, settings, optimizer=optimizer)
-    before = copy.deepcopy([stack.state_dict(), optimizer.state_dict()])
+    before = copy.deepcopy([stack.state_dict(), *optimizer.state.values()])
     snapshot = Snapshot([stack], [optimizer, fresh])
     for each in (optimizer, fresh):
         train(stack, rows, nobody, MEASURE, settings, optimizer=each)
     snapshot.restore()
     torch.testing.assert_close(
-        [stack.state_dict(), optimizer.state_dict()], before, rtol=0, atol=0
+        [stack.state_dict(), *optimizer.state.values()], before, rtol=0, atol=0
     )
     assert not fresh.state
 

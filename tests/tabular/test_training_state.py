@@ -61,8 +61,8 @@ def test_a_restored_optimizer_takes_the_same_steps():
             step(network, optimizer, 0.1 * i)
     for one, other in zip(both[0].parameters(), others[0].parameters(), strict=True):
         assert torch.equal(one, other)
-    assert restored.optimizers[1].param_groups[0]["lr"] == 0.02
-    assert restored.optimizers[1].param_groups[0]["weight_decay"] == 0.3
+    assert restored.optimizers[1].learning_rate == 0.02
+    assert restored.optimizers[1].weight_decay == 0.3
 
 
 @pytest.mark.parametrize("n_draws", [0, 1, 700])

@@ -28,11 +28,12 @@ from histreg.forecasting.forecast import Forecast
 from histreg.forecasting.windows import Inputs, WindowShape, held_out_blocks
 from histreg.tabular import conformal
 from histreg.tabular.fitting import measure_of
+from histreg.tabular.gradients import Measure
 from histreg.tabular.model import fill_module
 from histreg.tabular.model_schema import check_names
 from histreg.tabular.networks import Stack, TabularBody
 from histreg.tabular.objectives import Objective, center_and_scale, objective_of
-from histreg.tabular.training import Epoch, Generators, Measure, Settings, train
+from histreg.tabular.training import Epoch, Generators, Settings, train
 from histreg.tabular.training_rows import TrainingRows
 from histreg.targets import Target, target_of
 
@@ -396,7 +397,7 @@ def _mixture(outputs: Tensor) -> Tensor:  # (M, n, h, k) -> (n, h, k)
 
 
 def _measure(objective: Objective, z: Tensor) -> Measure:
-    """Return loss, score and error, means over the steps: (M, n, h, k), (n, h)."""
+    """Return an objective's measure, means over the steps: (M, n, h, k), (n, h)."""
 
     def over_steps(of: Callable[..., Tensor]) -> Callable[..., Tensor]:
         def value(outputs: Tensor, z: Tensor) -> Tensor:  # (M, n)
@@ -405,7 +406,19 @@ def _measure(objective: Objective, z: Tensor) -> Measure:
 
         return value
 
-    return Measure(*map(over_steps, measure_of(objective, z.reshape(-1, 1))))
+    measure = measure_of(objective, z.reshape(-1, 1))
+    loss, score, error = map(over_steps, measure[:3])
+    of_rows = measure.loss_with_gradient
+    assert of_rows is not None  # forecasters are trained by the cross-entropy
+
+    def with_gradient(outputs: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
+        each, gradient = of_rows(
+            outputs.flatten(1, 2).unsqueeze(2), z.reshape(-1, 1)
+        )  # (M, n h), (M, n h, 1, k)
+        gradient = gradient.view_as(outputs).div_(z.shape[-1])
+        return each.unflatten(1, z.shape).mean(dim=-1), gradient
+
+    return Measure(loss, score, error, with_gradient)
 
 
 def _size(values: Tensor) -> Tensor:

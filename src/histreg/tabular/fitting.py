@@ -19,7 +19,9 @@ from histreg._threads import one_thread
 from histreg.bins import Bins
 from histreg.errors import InputError
 from histreg.tabular import model_schema
+from histreg.tabular.adamw import AdamW
 from histreg.tabular.columns import LabelCodes, NumberScaling, Table, is_derived
+from histreg.tabular.gradients import Measure
 from histreg.tabular.model import Model
 from histreg.tabular.networks import CopiedBody, Stack, TabularBody
 from histreg.tabular.objectives import (
@@ -35,7 +37,6 @@ from histreg.tabular.training import (
     Batches,
     Epoch,
     Generators,
-    Measure,
     Settings,
     optimizer_of,
     train,
@@ -235,7 +236,7 @@ def train_model(
     settings: Settings,
     generators: Generators,
     *,
-    optimizer: torch.optim.Optimizer | None = None,
+    optimizer: AdamW | None = None,
     on_epoch: Callable[[Epoch], None] | None = None,
     batches: Batches | None = None,
 ) -> list[Epoch]:
@@ -258,10 +259,10 @@ def measure_of(objective: Objective, y: Tensor | None) -> Measure:
 
     They are prepared for y (n, m), if all targets that will come are known.
     """
-    if y is None:
-        y = objective.center.new_empty(0, len(objective.bins))
-        return Measure(objective.loss, objective.score_on(y), objective.error)
-    return Measure(objective.loss_on(y), objective.score_on(y), objective.error)
+    if y is not None:
+        objective = objective.prepared_for(y)
+    with_gradient = objective.loss_with_gradient if objective.has_gradient else None
+    return Measure(objective.loss, objective.score, objective.error, with_gradient)
 
 
 def sharpens(options: HistogramRegressor) -> bool:
@@ -292,7 +293,7 @@ def train_sharp(
     settings: Settings,
     generators: Generators,
     *,
-    optimizer: torch.optim.Optimizer | None = None,
+    optimizer: AdamW | None = None,
     batches: Batches | None = None,
 ) -> None:
     """Fit the second readout to sharper targets, with the body frozen."""

@@ -20,6 +20,7 @@ from histreg._threads import one_thread
 from histreg.bins import Bins
 from histreg.distribution import Histogram
 from histreg.errors import InputError
+from histreg.tabular.adamw import AdamW
 from histreg.tabular.atoms import Atoms
 from histreg.tabular.blending import Blend
 from histreg.tabular.columns import (
@@ -271,7 +272,7 @@ class Model:
         self,
         objective: Objective,
         table: Table,
-        optimizers: Iterable[torch.optim.Optimizer] = (),
+        optimizers: Iterable[AdamW] = (),
     ) -> None:
         """Change to the bins of another objective, and keep the predictions.
 
@@ -281,7 +282,7 @@ class Model:
             The same except for its bins, of which there are as many.
         table : Table
             Some rows, whose predictions are to be kept.
-        optimizers : iterable of Optimizers
+        optimizers : iterable of AdamW
             Their moments are moved to the new bins as well.
         """
         if isinstance(objective, OnHistogram):

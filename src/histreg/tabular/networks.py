@@ -22,6 +22,7 @@ from histreg._checks import check_choice
 from histreg._rebinning import rebin_readout
 from histreg.bins import Bins
 from histreg.errors import InputError
+from histreg.tabular.adamw import AdamW
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
@@ -387,7 +388,7 @@ class Stack(nn.Module):
         old: Sequence[Bins],
         new: Sequence[Bins],
         features: Tensor,
-        optimizers: Iterable[torch.optim.Optimizer] = (),
+        optimizers: Iterable[AdamW] = (),
     ) -> None:
         """Move outputs that are logits over the bins of each target to other bins.
 
@@ -399,7 +400,7 @@ class Stack(nn.Module):
         old, new : sequences of m Bins
         features : Tensor of shape (M, n, h)
             Of some rows.
-        optimizers : iterable of Optimizers
+        optimizers : iterable of AdamW
             Only those that train the readout are changed.
         """
         readout, changes = self.readout, list(zip(old, new, strict=True))
@@ -429,15 +430,29 @@ def dropout(x: Tensor, p: float, *, generator: torch.Generator | None = None) ->
     integers, so p is rounded to 1 / 65,536: on a CPU three times as fast as
     ``F.dropout``, whose draws took a fifth of a training step.
     """
-    n_draws = x.shape[-2:].numel()
-    n_words = -(-n_draws // 4)
-    words = torch.empty(n_words, dtype=torch.int64, device=x.device)
+    return x * dropout_mask(x.shape[-2:], p, x.device, generator=generator)
+
+
+def dropout_mask(
+    shape: torch.Size,
+    p: float,
+    device: torch.device,
+    *,
+    generator: torch.Generator | None = None,
+) -> Tensor:
+    """Return factors: 0 with probability p, else 1 / (1 - p); see `dropout`."""
+    n_draws = shape.numel()
+    words = torch.empty(-(-n_draws // 4), dtype=torch.int64, device=device)
     words.random_(torch.iinfo(torch.int64).min, None, generator=generator)
-    draws = words.view(torch.int16)[:n_draws].view(x.shape[-2:])
+    draws = words.view(torch.int16)[:n_draws].view(shape)
     kept = draws >= round(p * 2**16) - 2**15
     # A tensor, since a bool times a plain number has torch's default type.
-    scale = torch.full((), 1 / (1 - p), dtype=torch.float32, device=x.device)
-    return x * (kept * scale)
+    return kept * torch.full((), dropout_scale(p), dtype=torch.float32, device=device)
+
+
+def dropout_scale(p: float) -> float:
+    """Return the factor of entries that dropout keeps, a number of float32."""
+    return torch.tensor(1 / (1 - p), dtype=torch.float32).item()
 
 
 def _rebin_moments(

@@ -42,6 +42,8 @@ class Objective(ABC):
     """
 
     n_outputs: int
+    has_gradient = False
+    """Whether the gradient of its loss is known without autograd."""
 
     def __init__(self, bins: Sequence[Bins], center: Tensor, scale: Tensor) -> None:
         self.bins = tuple(bins)
@@ -77,9 +79,16 @@ class Objective(ABC):
             return by_target[0]
         return torch.stack(by_target).mean(dim=0)
 
-    def loss_on(self, y: Tensor) -> Callable[..., Tensor]:  # noqa: ARG002
-        """Return `loss`, prepared to be called many times with rows of y (n, m)."""
-        return self.loss
+    def loss_with_gradient(self, outputs: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        """Return `loss` and the gradient of each sample's: (M, n), (M, n, m, o).
+
+        Only of objectives that `has_gradient`, and of known targets.
+        """
+        raise NotImplementedError
+
+    def prepared_for(self, y: Tensor) -> Objective:  # noqa: ARG002
+        """Return the same objective, to be called many times with rows of y (n, m)."""
+        return self
 
     def error(
         self, outputs: Tensor, y: Tensor, other_end: Tensor | None = None
@@ -109,9 +118,11 @@ class Objective(ABC):
             errors = torch.where(other_end.isnan(), errors, outside)
         return errors.abs().mean(dim=-1)
 
-    def score_on(self, y: Tensor) -> Callable[..., Tensor]:
+    def score(
+        self, outputs: Tensor, y: Tensor, other_end: Tensor | None = None
+    ) -> Tensor:
         """Return what epochs are judged by, with the signature of `loss`: the loss."""
-        return self.loss_on(y)
+        return self.loss(outputs, y, other_end)
 
     def _standard(self, y: Tensor, i: int) -> Tensor:
         return (y - self.center[i].item()) / self.scale[i].item()
@@ -180,16 +191,22 @@ class AgainstTarget(OnHistogram):
 class ByCrossEntropy(AgainstTarget):
     """The histogram loss."""
 
+    has_gradient = True
+
     def __init__(
         self, bins: Sequence[Bins], center: Tensor, scale: Tensor, *, target: Target
     ) -> None:
         super().__init__(bins, center, scale, target=target)
         self._target_losses = [losses.TargetLoss(target, one) for one in self.bins]
+        self._border_scores = [
+            BorderScore(one.standardised(center[i].item(), scale[i].item()))
+            for i, one in enumerate(self.bins)
+        ]
 
-    def loss_on(self, y: Tensor) -> Callable[..., Tensor]:
-        """Return `loss` with the targets of y (n, m) computed once.
+    def prepared_for(self, y: Tensor) -> ByCrossEntropy:
+        """Return an objective with the targets of y (n, m) computed once.
 
-        They belong to this training, not to the objective, which models keep.
+        They belong to this training, not to the objective that models keep.
         """
         prepared = copy.copy(self)
         prepared._target_losses = [
@@ -201,36 +218,38 @@ class ByCrossEntropy(AgainstTarget):
             )
             for bins, column in zip(self.bins, y.T, strict=True)
         ]
-        return prepared.loss
+        return prepared
 
     def _loss(self, outputs: Tensor, y: Tensor, i: int) -> Tensor:
         return self._target_losses[i](outputs, y)
 
-    def score_on(self, y: Tensor) -> Callable[..., Tensor]:
+    def loss_with_gradient(self, outputs: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        """Return `loss` and the gradient of each sample's: (M, n), (M, n, m, o)."""
+        by_target = [
+            loss.with_gradient(outputs[:, :, i], y[:, i])
+            for i, loss in enumerate(self._target_losses)
+        ]
+        if len(by_target) == 1:
+            [(of_samples, gradient)] = by_target
+            return of_samples, gradient.unsqueeze(2)
+        of_targets, gradients = zip(*by_target, strict=True)
+        whole = torch.stack(gradients, dim=2).div_(len(gradients))
+        return torch.stack(of_targets).mean(dim=0), whole
+
+    def score(
+        self, outputs: Tensor, y: Tensor, other_end: Tensor | None = None
+    ) -> Tensor:
         """Return what epochs are judged by: the CRPS of the standardised y.
 
-        That of all targets is judged by the loss if some are censored.
+        All targets are judged by the loss if some are censored.
         """
-        loss = self.loss_on(y)
-        border_scores = [
-            BorderScore(bins.standardised(self.center[i].item(), self.scale[i].item()))
-            for i, bins in enumerate(self.bins)
+        if other_end is not None:
+            return self.loss(outputs, y, other_end)
+        by_target = [
+            of_target(outputs[:, :, i].softmax(dim=-1), self._standard(y[:, i], i))
+            for i, of_target in enumerate(self._border_scores)
         ]
-
-        def score(
-            outputs: Tensor, y: Tensor, other_end: Tensor | None = None
-        ) -> Tensor:
-            if other_end is not None:
-                return loss(outputs, y, other_end)
-            by_target = [
-                border_scores[i](
-                    outputs[:, :, i].softmax(dim=-1), self._standard(y[:, i], i)
-                )
-                for i in range(y.shape[1])
-            ]
-            return torch.stack(by_target).mean(dim=0)
-
-        return score
+        return torch.stack(by_target).mean(dim=0)
 
     def _bound_loss(
         self, outputs: Tensor, lower: Tensor, upper: Tensor, i: int

@@ -33,6 +33,7 @@ from histreg.bins import Bins
 from histreg.distribution import Histogram
 from histreg.errors import InputError, SparseInputError
 from histreg.tabular import model_files, model_schema, training_state
+from histreg.tabular.adamw import AdamW
 from histreg.tabular.calibrated import CalibratedDistribution
 from histreg.tabular.censoring import bounds_from, intervals_from
 from histreg.tabular.column_groups import column_names, column_position, values_of
@@ -415,7 +416,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
                 self.n_seen_ = self.n_clipped_ = 0
                 rows = self._rows(data, device)
                 self.model_.sharp = None  # it belongs to an earlier network
-                self._optimizers: list[torch.optim.Optimizer] = []
+                self._optimizers: list[AdamW] = []
                 held_out = held_out_rows(
                     self,
                     self.model_.network.n_models,
@@ -1363,7 +1364,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         held_out: Tensor,
         settings: Settings,
         generators: Generators,
-        optimizer: torch.optim.Optimizer | None = None,
+        optimizer: AdamW | None = None,
         batches: Batches | None = None,
     ) -> list[Epoch]:
         history = train_model(

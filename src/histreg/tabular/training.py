@@ -15,6 +15,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from histreg.tabular.adamw import AdamW
+from histreg.tabular.gradients import Measure, gradients_of, weighted_mean
 from histreg.tabular.networks import Stack
 from histreg.tabular.training_rows import TrainingRows, batch_of
 
@@ -96,14 +98,6 @@ Batches = Callable[[], Iterable[tuple[TrainingRows[tuple[Tensor, ...]], Tensor]]
 """Returns batches of b rows, and which of them (M, b) each model is trained on."""
 
 
-class Measure(NamedTuple):
-    """Loss, score and error of a network, per model and sample."""
-
-    loss: Callable[..., Tensor]  # outputs (M, n, ...), *TrainingRows.targets -> (M, n)
-    score: Callable[..., Tensor]  # the same signature; epochs are judged by it
-    error: Callable[..., Tensor]  # the same signature; it is reported
-
-
 def train(
     network: Stack,
     rows: TrainingRows[tuple[Tensor, ...]],
@@ -111,7 +105,7 @@ def train(
     measure: Measure,
     settings: Settings,
     *,
-    optimizer: torch.optim.Optimizer | None = None,
+    optimizer: AdamW | None = None,
     on_epoch: Callable[[Epoch], None] | None = None,
     generators: Generators | None = None,
     batches: Batches | None = None,
@@ -135,7 +129,7 @@ def train(
     held_out : Tensor of shape (M, n), bool
     measure : Measure
     settings : Settings
-    optimizer : Optimizer, optional
+    optimizer : AdamW, optional
         An optimizer to continue with, see `optimizer_of`; its parameters are trained.
     on_epoch : callable, optional
     generators : Generators, optional
@@ -151,14 +145,12 @@ def train(
     started = time.monotonic()
     generators = generators or Generators()
     optimizer = optimizer or optimizer_of(network, settings)
-    trained = [
-        parameter for group in optimizer.param_groups for parameter in group["params"]
-    ]
-    averages = _Averages(trained, settings.averaging)
+    averages = _Averages(optimizer.parameters, settings.averaging)
     best = _Best(network)
     rates = _Rates(optimizer)
     dropped_at = 0  # the epoch
     batches = batches or _batches_in_memory(rows, held_out, settings, generators.cpu)
+    gradients = gradients_of(network, rows, measure, generators.on_device)
     validating = own_rows(held_out)
     history: list[Epoch] = []
     try:
@@ -166,16 +158,9 @@ def train(
             _train_mode(network)
             losses = []
             for batch, is_training in batches():
-                outputs = network(*batch.inputs, generator=generators.on_device)
-                sample_losses = measure.loss(outputs, *batch.targets)  # (M, b)
-                # Divided by the number of rows, not by the sum of weights, so that a
-                # row counts the same whichever rows share its batch.
-                mean = _weighted_mean(sample_losses * batch.weight, is_training)  # (M,)
-                optimizer.zero_grad()
-                mean.sum().backward()
+                losses.append(gradients(batch, is_training))
                 optimizer.step()
                 averages.update()
-                losses.append(mean.detach())
             network.eval()
             loss = torch.stack(losses).mean().item()
             validation, is_best = None, False
@@ -258,13 +243,12 @@ def _train_mode(network: Stack) -> None:
             module.eval()
 
 
-def optimizer_of(module: nn.Module, settings: Settings) -> torch.optim.Optimizer:
+def optimizer_of(module: nn.Module, settings: Settings) -> AdamW:
     """Return AdamW over all parameters of a module, a whole network or a part."""
-    return torch.optim.AdamW(
+    return AdamW(
         module.parameters(),
-        lr=settings.learning_rate,
+        learning_rate=settings.learning_rate,
         weight_decay=settings.weight_decay,
-        fused=True,
     )
 
 
@@ -275,12 +259,12 @@ class Snapshot:
     ----------
     modules : iterable of nn.Module
         For their weights and buffers.
-    optimizers : iterable of Optimizers
+    optimizers : iterable of AdamW
         For their moments.
     """
 
     def __init__(
-        self, modules: Iterable[nn.Module], optimizers: Iterable[torch.optim.Optimizer]
+        self, modules: Iterable[nn.Module], optimizers: Iterable[AdamW]
     ) -> None:
         self.entries = [(optimizer, set(optimizer.state)) for optimizer in optimizers]
         self.tensors = [
@@ -314,8 +298,7 @@ class _Averages:
         self.n_updates += 1
         # At first the mean of all steps so far, so that the start is forgotten.
         decay = min(self.decay, 1 - 1 / self.n_updates)
-        for average, parameter in zip(self.averages, self.parameters, strict=True):
-            average.lerp_(parameter, 1 - decay)
+        torch._foreach_lerp_(self.averages, self.parameters, 1 - decay)
 
     def restart(self) -> None:
         """Begin anew at the present parameters."""
@@ -339,24 +322,20 @@ class _Averages:
 
 
 class _Rates:
-    """The learning rates of an optimizer, which drop during training."""
+    """The learning rate of an optimizer, which drops during training."""
 
-    def __init__(self, optimizer: torch.optim.Optimizer) -> None:
-        self.groups = optimizer.param_groups
-        self.first = [group["lr"] for group in self.groups]
+    def __init__(self, optimizer: AdamW) -> None:
+        self.optimizer = optimizer
+        self.first = optimizer.learning_rate
         self.n_drops = 0
 
     def drop(self) -> None:
         self.n_drops += 1
-        self._set(DROP**self.n_drops)
+        self.optimizer.learning_rate = self.first * DROP**self.n_drops
 
     def restore(self) -> None:
         """Leave the optimizer as it was, for training that goes on with it."""
-        self._set(1.0)
-
-    def _set(self, share: float) -> None:
-        for group, first in zip(self.groups, self.first, strict=True):
-            group["lr"] = first * share
+        self.optimizer.learning_rate = self.first
 
 
 class _Best:
@@ -416,14 +395,8 @@ def _validated(
         inputs = (tensor.unflatten(0, index.shape) for tensor in batch.inputs)
         # As if of one model, since every row has its own y.
         outputs = network(*inputs).flatten(0, 1).unsqueeze(0)
-        values = [of(outputs, *batch.targets).double().cpu() for of in measure]
+        values = [of(outputs, *batch.targets).double().cpu() for of in measure[:3]]
         parts.append(torch.stack(values).view(-1, *index.shape))  # (3, M, v)
     weight = rows.weight[validating.rows] * validating.is_held_out  # (M, v)
-    means = _weighted_mean(torch.cat(parts, dim=-1), weight.cpu())  # (3, M)
+    means = weighted_mean(torch.cat(parts, dim=-1), weight.cpu())  # (3, M)
     return means.mean(dim=1).tolist()
-
-
-def _weighted_mean(values: Tensor, weight: Tensor) -> Tensor:
-    """Return the mean over the last dimension, 0 where all weights are 0."""
-    total = weight.sum(dim=-1)
-    return (values * weight).sum(dim=-1) / total.where(total > 0, 1)

@@ -21,6 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from histreg.errors import InputError
+from histreg.tabular.adamw import AdamW
 from histreg.tabular.model_schema import GENERATOR, OPTIMIZER, check_names
 from histreg.tabular.training import Settings, optimizer_of
 
@@ -33,13 +34,13 @@ class TrainingState(NamedTuple):
 
     Parameters
     ----------
-    optimizers : sequence of Optimizers
+    optimizers : sequence of AdamW
         From `optimizer_of`, one for each trained part, or none.
     generator : RandomState, optional
         For seeds.
     """
 
-    optimizers: Sequence[torch.optim.Optimizer] = ()
+    optimizers: Sequence[AdamW] = ()
     generator: np.random.RandomState | None = None
 
 
@@ -61,9 +62,11 @@ def describe(
     for i, (optimizer, part) in enumerate(
         zip(state.optimizers, parts[: len(state.optimizers)], strict=True)
     ):
-        group = optimizer.param_groups[0]
         optimizers.append(
-            {"learning_rate": group["lr"], "weight_decay": group["weight_decay"]}
+            {
+                "learning_rate": optimizer.learning_rate,
+                "weight_decay": optimizer.weight_decay,
+            }
         )
         for name, parameter in part.named_parameters():
             # A parameter without a gradient so far has no entry, which equals zeros.
@@ -147,12 +150,13 @@ def restore(
         zip(training["optimizers"], parts[: len(training["optimizers"])], strict=True)
     ):
         optimizer = optimizer_of(part, Settings(**options))
-        state = {
-            j: {slot: tensors[f"{OPTIMIZER}{i}.{name}.{slot}"] for slot in SLOTS}
-            for j, (name, _) in enumerate(part.named_parameters())
-        }
-        groups = optimizer.state_dict()["param_groups"]
-        optimizer.load_state_dict({"state": state, "param_groups": groups})
+        for name, parameter in part.named_parameters():
+            optimizer.state[parameter] = {
+                slot: tensors[f"{OPTIMIZER}{i}.{name}.{slot}"].to(
+                    parameter.device, copy=True
+                )
+                for slot in SLOTS
+            }
         optimizers.append(optimizer)
     if not training["has_generator"]:
         return TrainingState(optimizers)
