@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from histreg.cli.scores import ABOUT_SCORES, HEADERS
+from histreg.cli.scores import ABOUT_SCORES, HEADERS, shown_r2
 from histreg.cli.terminal import print_table
 from histreg.tabular.comparison import RESIDUALS, Leaderboard, Standing
 
@@ -55,7 +55,7 @@ def _cells(standing: Standing) -> list[str]:
         if header == "skill":
             cells.append(f"{100 * skill.low:.0f} to {100 * skill.high:.0f}")
         if header == "R²":
-            cells.append(f"{r2.low:.3f} to {r2.high:.3f}")
+            cells.append(f"{shown_r2(r2.low)} to {shown_r2(r2.high)}")
     return [*cells, _seconds(standing.fit_s), _seconds(standing.predict_s)]
 
 
