@@ -129,8 +129,8 @@ def test_questions_are_answered_in_order(page_of_frame, tmp_path):
         "What is predicted?",
         "Can the intervals be trusted?",
         "Can they be trusted in each group?",
-        "Over sold",
         "Where is it most wrong?",
+        "Over sold",
         "What to do next",
     ]
     assert "At the time of the fit: The simple model boosting is as good" in html

@@ -396,8 +396,6 @@ def _over_time(page: ModelPage, name: str) -> Markup:
                 ax, seconds[known], page.predicted[known], page.y[known]
             ),
             f"Mean truth and mean prediction over {name}.",
-            width=9,
-            height=2.8,
         )
     )
 
