@@ -20,7 +20,8 @@ def print_leaderboard(board: Leaderboard, target: str) -> None:
     """Print the verdict and a table, the model with the lowest CRPS first."""
     console = Console()
     if board.verdict is not None:
-        console.print(f"[bold]{escape(str(board.verdict))}[/bold]", highlight=False)
+        words = f"{board.judged}: {board.verdict}"
+        console.print(f"[bold]{escape(words)}[/bold]", highlight=False)
     headers = [*HEADERS, "fit", "predict"]
     headers.insert(1, "(95 %)")
     headers.insert(headers.index("R²") + 1, R2_INTERVAL)
@@ -42,6 +43,7 @@ def leaderboard_as_json(board: Leaderboard) -> dict[str, Any]:
     """Return a leaderboard as JSON values."""
     return {
         "n_rows": board.n_rows,
+        "judged": board.judged,
         "verdict": None if board.verdict is None else str(board.verdict),
         "models": [asdict(standing) for standing in board.standings],
     }
