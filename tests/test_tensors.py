@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch.func import vmap
 
-from histreg import _tensors
+from histreg import Bins, Histogram, _tensors
 
 
 def test_values_are_there_to_read_unless_compiling_or_mapping():
@@ -49,6 +49,15 @@ def test_numbers_of_any_kind_become_a_new_float64_tensor(values):
 def test_numbers_in_a_list_may_be_tensors():
     values = [torch.tensor(1.0), 2.5]
     assert _tensors.as_float64(values).tolist() == [1.0, 2.5]
+
+
+def test_read_only_arrays_are_copied_and_nothing_else():
+    array = np.arange(3.0)
+    assert _tensors.writable(array) is array and _tensors.writable(1.5) == 1.5
+    array.flags.writeable = False
+    assert _tensors.writable(array).flags.writeable
+    one = Histogram(Bins.uniform(0, 4, 4), probs=torch.full((4,), 0.25))
+    one.cdf(array)  # PyTorch would warn, which is an error here
 
 
 @pytest.mark.parametrize("shape", [(), (3,), (2, 2), (0,)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 import torch
@@ -66,6 +67,15 @@ def n_below(table: Tensor, values: Tensor, *, inclusive: bool = False) -> Tensor
     if table.dim() == 1:
         return torch.bucketize(values, table, right=inclusive)
     return torch.searchsorted(table.contiguous(), values, right=inclusive)
+
+
+def writable(value: Any) -> Any:
+    """Return a copy of an array that is read-only, as those of pandas are.
+
+    PyTorch warns of such arrays, even if it is not going to write to them.
+    """
+    is_read_only = isinstance(value, np.ndarray) and not value.flags.writeable
+    return value.copy() if is_read_only else value
 
 
 def as_float64(values: ArrayLike | Tensor) -> Tensor:

@@ -24,6 +24,7 @@ from histreg._tensors import (
     is_free_to_read,
     n_below,
     take,
+    writable,
 )
 from histreg.bins import Bins, check_bins
 from histreg.errors import InputError
@@ -749,7 +750,8 @@ class Histogram(Distribution):
             ax.axvspan(*ends, color=GREY, alpha=0.15, lw=0)
         shown = [low.min().item(), high.max().item()]
         if y is not None:
-            values = torch.as_tensor(y).expand(self.batch_shape).reshape(n).tolist()
+            given = torch.as_tensor(writable(y)).expand(self.batch_shape)
+            values = given.reshape(n).tolist()
             for value in values:
                 ax.axvline(value, color=ORANGE, lw=1.6)
             shown += values
@@ -785,7 +787,9 @@ class Histogram(Distribution):
     def _as_values(self, name: str, value: Tensor | float) -> Tensor:
         """Return y in float64 on the right device; NaN raises an InputError."""
         device = self._parameter.device
-        value = torch.as_tensor(value, dtype=float64_on(device), device=device)
+        value = torch.as_tensor(
+            writable(value), dtype=float64_on(device), device=device
+        )
         if is_free_to_read(value) and bool(value.isnan().any()):
             n_nan = int(value.isnan().sum())
             raise InputError(f"{name} must not be NaN, got {n_nan} of {value.numel()}")

@@ -66,7 +66,11 @@ def test_a_table_without_problems_says_so(tmp_path):
     houses().to_csv(tmp_path / "houses.csv", index=False)
     result = histreg("check", "houses.csv", "-t", "price", "--drop", "id", cwd=tmp_path)
     assert "399 with a known target" in result.stdout
-    assert result.stdout.endswith("No problem was found.\n")
+    assert "No problem was found. Read the notes, though" in result.stdout
+    plain = histreg(
+        *("check", "houses.csv", "-t", "price", "--drop", "id,sold,size"), cwd=tmp_path
+    )
+    assert plain.stdout.endswith("No problem was found.\n")
 
 
 def test_wrong_options_are_refused_in_a_sentence(rides):

@@ -15,10 +15,10 @@ def test_a_wide_table_shows_the_names_that_may_be_meant(tmp_path, monkeypatch):
     assert result.exit_code == 2
     assert result.stderr == (
         "histreg: the table must have the column 'prise', got 10,001 columns, of which "
-        "the most similar are: Price\n"
+        "the most similar are: 'Price'\n"
     )
     result = invoke("fit", "wide.csv", "-t", "Price", "-o", "m", "--drop", "?!")
-    assert "got 10,001 columns, such as column_0, column_1, column_2" in result.stderr
+    assert "got 10,001 columns, such as 'column_0'" in result.stderr
     drop = ",".join(f"no_{i}" for i in range(5000))
     result = invoke("fit", "wide.csv", "-t", "Price", "-o", "m", "--drop", drop)
     assert "'no_9' and 4,990 more" in result.stderr and len(result.stderr) < 600

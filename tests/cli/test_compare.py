@@ -25,10 +25,11 @@ def test_the_verdict_and_a_table_that_fits_are_printed(width):
     result = histreg(*COMPARE, *options, width=width)
     lines = result.stdout.splitlines()
     assert max(map(len, lines)) <= width
-    assert lines[0].startswith("Better than a constant (skill ")
+    assert lines[0].startswith("linear regression: Better than a constant (skill ")
     words = " ".join(result.stdout.split())
     assert "149 rows, each tested once, in units of price" in words
-    names = [line.split()[0] for line in lines if line.strip()]
+    table = lines[next(i for i, line in enumerate(lines) if "CRPS" in line) :]
+    names = [line.split()[0] for line in table if line.strip()]
     assert names.index("constant") > max(names.index("linear"), names.index("Ridge"))
 
 
@@ -38,6 +39,7 @@ def test_networks_groups_and_time_in_json():
     options = ("--models", "histreg,boosting", "--format", "json", "--time", "sold")
     document = json.loads(histreg(*COMPARE, *quick, *options).stdout)
     assert document["target"] == "price" and 0 < document["n_rows"] < 100
+    assert document["judged"] == "histreg"
     names = {model["name"] for model in document["models"]}
     assert names == {"histreg", "boosting", "constant"}
     grouped = ("--models", "linear", "--format", "json", "--groups", "zone")

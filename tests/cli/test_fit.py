@@ -22,7 +22,10 @@ from tests.cli.running import QUICK, assert_refused, histreg, houses, invoke
     "arguments, sentence",
     [
         (["fit", "no.csv", "--target", "y", "--out", "m"], "there is no file no.csv"),
-        (["fit", "houses.csv", "--target", "y", "--out", "m"], "column 'y', got id, "),
+        (
+            ["fit", "houses.csv", "--target", "y", "--out", "m"],
+            "column 'y', got 'id', ",
+        ),
         (
             ["fit", "houses.csv", "--target", "kind", "--out", "m"],
             "column 'kind' must hold numbers, got '(flat|house)' in row 1",

@@ -28,7 +28,7 @@ def test_inspect_shows_what_the_model_is(place):
         "Bins(n_bins=100",
         "calibrated on 40 rows",
         "in training, half of it below",
-        " % networks",
+        "\u00a0% networks",
     ):
         assert fact in shown
     assert "truncation bias" not in shown and "held-out rows" in shown

@@ -11,14 +11,19 @@ from histreg.tabular.verdict import Estimate, Verdict
 
 SCORES = Scores(2.0, 3.0, 2.0, 1.5, 0.9, math.inf, r2=0.5, skill=0.25)
 VERDICT = Verdict(Estimate(0.25, 0.2, 0.3), Estimate(0.5, 0.4, 0.6))
-BOARD = Leaderboard((Standing("[b]est", SCORES, VERDICT, 61.0, 0.25),), 300, VERDICT)
+BOARD = Leaderboard(
+    (Standing("[b]est", SCORES, VERDICT, 61.0, 0.25),), 300, VERDICT, "[b]est"
+)
 
 
 def test_all_columns_are_printed_on_a_wide_terminal(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "140")
     print_leaderboard(BOARD, "price [€]")
     verdict, title, header, row, *_ = capsys.readouterr().out.splitlines()
-    assert verdict == "Better than a constant (skill 25 %, 95 % interval 20 to 30)."
+    assert verdict == f"[b]est: {VERDICT}"
+    assert str(VERDICT) == (
+        "Better than a constant (skill 25 %, 95 % interval 20 to 30)."
+    )
     assert title.strip() == "300 rows, each tested once, in units of price [€]"
     assert header.split() == [
         *("skill", "(95", "%)", "CRPS", "MAE", "RMSE", "R²"),

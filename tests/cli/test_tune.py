@@ -24,6 +24,7 @@ def test_settings_are_found_written_and_used(folder):
     shown = histreg(*TUNE, *SMALL, "--out", "best.json", width=80).stdout
     assert max(map(len, shown.splitlines())) <= 80
     assert shown.startswith("Only the defaults were tried; allow more time or trials.")
+    assert shown.endswith("Written to best.json\n") and "Use them" not in shown
     settings = json.loads((folder / "best.json").read_text())
     assert settings["hidden_layer_sizes"] == [96, 96, 96]
     settings["hidden_layer_sizes"] = [7]

@@ -112,6 +112,21 @@ def test_a_distribution_is_drawn_with_its_mean_and_the_truth_in_view(ax, truth):
     assert low < truth < high
 
 
+@pytest.mark.parametrize(
+    ("masses", "peaks"),
+    [
+        ([0.1, 0.2, 0.3, 0.4], False),
+        ([0.1, 0.2, 0.2, 0.5], True),
+        ([0.5, 0.2, 0.2, 0.1], True),
+        ([0.0, 0.992, 0.0, 0.008], False),  # too little to be seen
+    ],
+)
+def test_a_peak_at_an_end_is_twice_as_high_as_its_neighbour(masses, peaks):
+    bins = Bins.uniform(0, 4, len(masses))
+    one = Histogram(bins, probs=torch.tensor(masses))
+    assert model_figures.peaks_at_end(one) == peaks
+
+
 def test_reliability_shows_what_was_found(ax):
     levels = np.array([0.5, 0.9])
     found = {"as predicted": np.array([0.6, 0.95]), "calibrated": levels}

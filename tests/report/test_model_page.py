@@ -6,8 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
-from histreg import HistogramRegressor, metrics
+from histreg import Histogram, HistogramRegressor, metrics
 from histreg.report.model_page import LEVELS, ModelPage, write_page
 from histreg.tabular import column_importance, partial_dependence
 from histreg.tabular.group_scores import scores_by_group
@@ -128,8 +129,8 @@ def test_questions_are_answered_in_order(page_of_frame, tmp_path):
         "What is predicted?",
         "Can the intervals be trusted?",
         "Can they be trusted in each group?",
-        "Over sold",
         "Where is it most wrong?",
+        "Over sold",
         "What to do next",
     ]
     assert "At the time of the fit: The simple model boosting is as good" in html
@@ -140,6 +141,19 @@ def test_questions_are_answered_in_order(page_of_frame, tmp_path):
     assert places == sorted(places)
     assert "<code>histreg tune</code>" in html and "`" not in html
     assert "&lt;south&gt;" in html and "<south>" not in html
+
+
+def test_a_peak_at_the_end_of_the_bins_is_explained(page_of_frame, tmp_path):
+    page, _ = page_of_frame
+    probs = torch.full((len(page.y), page.distribution.bins.n_bins), 1.0)
+    probs[:, -1] = 10.0
+    bins = page.distribution.bins
+    piled = replace(page, distribution=Histogram(bins, probs=probs / probs.sum(-1)[0]))
+    few_values = replace(piled, has_few_values=True)
+    for one, is_explained in ((page, False), (piled, True), (few_values, False)):
+        write_page(one, tmp_path / "page.html")
+        html = (tmp_path / "page.html").read_text()
+        assert ("A peak at the very end" in html) == is_explained
 
 
 def test_the_worst_rows_are_those_with_the_largest_crps(page_of_frame):
@@ -250,6 +264,8 @@ def test_next_steps_follow_from_what_was_found(page_of_frame):
     first = replace(page, verdict=useless, is_training_table=True).next_steps
     assert "rows that the model has not seen" in first[0]
     assert "Do not use this model: it is not clearly better" in first[1]
+    few = replace(page, verdict=replace(useless, n_rows=3)).next_steps
+    assert "Test the model on more rows" in few[0]
     off = {"as predicted": LEVELS, "calibrated": LEVELS}
     covered = replace(page.rows, covered=np.zeros(100))
     steps = replace(page, coverage=off, rows=covered).next_steps

@@ -43,6 +43,7 @@ def test_a_linear_table_is_won_by_linear_regression():
     )
     assert constant.scores.skill == 0 and constant.verdict.best is None
     assert board.verdict is not None and board.verdict.best == "boosting"
+    assert board.judged == board.standings[0].name
     assert "better than the best simple model, boosting" in str(board.verdict)
     polars = pl.DataFrame(X.to_dict("list"))
     again = compare(polars, y, SIMPLE, folds=3)

@@ -144,6 +144,14 @@ def test_a_target_without_variation_or_with_few_values_is_mentioned():
     assert [finding.kind for finding in check.findings] == ["target"]
 
 
+def test_columns_that_never_vary_and_a_single_group_are_problems():
+    same = pd.DataFrame({"a": np.ones(N), "b": ["x"] * N})
+    first = check_table(same, noise()).problems[0]
+    assert first.columns == ("a", "b") and "more than one value" in str(first)
+    [one] = check_table(numbers().assign(g="a"), noise(), groups="g").problems
+    assert (one.kind, one.columns) == ("groups", ("g",))
+
+
 def test_polars_and_pandas_give_the_same():
     X, y = numbers().round(2), noise()
     X["text"] = ["a", "b"] * (N // 2)
@@ -169,3 +177,11 @@ def test_huge_numbers_do_not_overflow():
         str(finding) for finding in plain.problems
     ]
     assert huge.problems
+
+
+@pytest.mark.parametrize("unit", [1e-310, 1e300])
+def test_the_unit_of_the_target_changes_nothing(unit):
+    """The squares of such targets are zero or infinite."""
+    X = numbers()
+    y = noise() + 3 * X.iloc[:, 0]
+    assert check_table(X, unit * y).findings == check_table(X, y).findings != ()

@@ -118,10 +118,32 @@ def test_the_best_simple_model_is_named_with_the_gain():
     assert "The simple model boosting is as good" in level
 
 
+def test_fewer_than_ten_rows_allow_no_verdict():
+    model, others = draws(0.5, 0), {"constant": draws(1.0, 1)}
+    for n, is_enough in ((1, False), (9, False), (10, True)):
+        few = {name: rows(crps[:n]) for name, crps in others.items()}
+        verdict = verdict_on(rows(model[:n]), few)
+        assert verdict.n_rows == n and verdict.has_few_rows != is_enough
+        assert ("too few for a verdict" in str(verdict)) != is_enough
+        assert is_enough or not verdict.is_useful
+
+
+def test_a_model_that_is_worse_by_far_has_no_skill_of_many_digits():
+    text = words(1e12 * draws(1.0, 0), constant=draws(1.0, 1))
+    assert text.startswith("Worse than a constant by far: its CRPS is over ten times")
+
+
+def test_an_end_that_is_nearly_zero_has_a_digit():
+    gain = Estimate(0.072, 0.003, 0.141)
+    skill = Estimate(0.45, 0.37, 0.53)
+    text = str(Verdict(skill, skill, best="boosting", gain=gain))
+    assert "7.2 % better than the best simple model, boosting (0.3 to 14.1 %)" in text
+
+
 def test_simple_models_that_are_worse_than_a_constant_are_not_the_best():
     noise = draws(1.0, 0)
     text = words(0.9 * noise, constant=noise, boosting=1.2 * noise)
-    assert text.endswith("No simple model is better than a constant.")
+    assert text.endswith("No simple model has a lower CRPS than a constant.")
 
 
 def test_a_target_without_variation_has_no_skill():

@@ -89,6 +89,7 @@ def check(
         console.print()
         print_findings(result.findings, console)
         if not result.problems:
-            console.print("No problem was found.")
+            notes = " Read the notes, though: only you know what a column means."
+            console.print(f"No problem was found.{notes if result.findings else ''}")
     if strict:
         check_without_problems(result)

@@ -36,7 +36,7 @@ def quoted_names(names: list[str]) -> str:
 def _similar_names(missing: list[str], columns: list[str]) -> str:
     """Return the columns of a table; of many, those most similar to missing ones."""
     if len(columns) <= MAX_NAMES:
-        return ", ".join(columns)
+        return quoted_names(columns)
     by_lower = {name.lower(): name for name in columns}
     near = [
         by_lower[match]
@@ -46,8 +46,8 @@ def _similar_names(missing: list[str], columns: list[str]) -> str:
     similar = list(dict.fromkeys(near))[:MAX_NAMES]
     count = f"{len(columns):,} columns"
     if similar:
-        return f"{count}, of which the most similar are: {', '.join(similar)}"
-    return f"{count}, such as {', '.join(columns[:3])}"
+        return f"{count}, of which the most similar are: {quoted_names(similar)}"
+    return f"{count}, such as {quoted_names(columns[:3])}"
 
 
 def check_finite(frame: pd.DataFrame) -> None:

@@ -244,8 +244,9 @@ def _show_importance(importance: Importance, target: str, output_format: str) ->
         )
     numbers = "Numbers" if importance.crps is None else "Other numbers"
     _print(
-        f"{numbers}: how much predictions change, on average. Columns with the same "
-        "information share their importance; --group shuffles them together."
+        f"{numbers}: how much predictions change, on average; the spread is the "
+        "predicted standard deviation. Columns with the same information share their "
+        "importance; --group shuffles them together."
     )
 
 
@@ -284,8 +285,8 @@ def _show_row(one: RowExplanation, row: int, target: str, output_format: str) ->
     _print_table(title, ["average", *parts, f"row {row}"], cells)
     if any(errors.any() for errors in one.errors.values()):
         _print(
-            "The parts add up exactly; each is an estimate from drawn orders, see "
-            "--format json for standard errors."
+            "The parts add up to the prediction. Each is estimated from random orders "
+            "of the columns; --format json shows the standard errors."
         )
 
 

@@ -166,7 +166,9 @@ def _blend(model: Model) -> str:
         kinds = [part["kind"] for part in blend.described()]
         parts = ["networks", *(PART_NAMES[kind] for kind in kinds)]
         shares = zip(blend.weights.tolist(), parts, strict=True)
-        words = [f"{weight:.0%} {part}".replace("%", " %") for weight, part in shares]
+        words = [
+            f"{weight:.0%} {part}".replace("%", "\u00a0%") for weight, part in shares
+        ]
         by_target.append(", ".join(words))
     return " | ".join(by_target)
 

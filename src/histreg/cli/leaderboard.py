@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from histreg.cli.scores import ABOUT_SCORES, HEADERS
+from histreg.cli.scores import ABOUT_SCORES, HEADERS, shown_r2
 from histreg.cli.terminal import print_table
 from histreg.tabular.comparison import RESIDUALS, Leaderboard, Standing
 
@@ -20,7 +20,8 @@ def print_leaderboard(board: Leaderboard, target: str) -> None:
     """Print the verdict and a table, the model with the lowest CRPS first."""
     console = Console()
     if board.verdict is not None:
-        console.print(f"[bold]{escape(str(board.verdict))}[/bold]", highlight=False)
+        words = f"{board.judged}: {board.verdict}"
+        console.print(f"[bold]{escape(words)}[/bold]", highlight=False)
     headers = [*HEADERS, "fit", "predict"]
     headers.insert(1, "(95 %)")
     headers.insert(headers.index("R²") + 1, R2_INTERVAL)
@@ -42,6 +43,7 @@ def leaderboard_as_json(board: Leaderboard) -> dict[str, Any]:
     """Return a leaderboard as JSON values."""
     return {
         "n_rows": board.n_rows,
+        "judged": board.judged,
         "verdict": None if board.verdict is None else str(board.verdict),
         "models": [asdict(standing) for standing in board.standings],
     }
@@ -55,7 +57,7 @@ def _cells(standing: Standing) -> list[str]:
         if header == "skill":
             cells.append(f"{100 * skill.low:.0f} to {100 * skill.high:.0f}")
         if header == "R²":
-            cells.append(f"{r2.low:.3f} to {r2.high:.3f}")
+            cells.append(f"{shown_r2(r2.low)} to {shown_r2(r2.high)}")
     return [*cells, _seconds(standing.fit_s), _seconds(standing.predict_s)]
 
 

@@ -100,7 +100,9 @@ def verdict_from_notes(notes: dict[str, Any]) -> Verdict | None:
     )
     if skill is None or r2 is None or not isinstance(best, str | None):
         return None
-    return Verdict(skill, r2, best, gain, calibration)
+    n_tested = notes.get("n_tested")
+    n_rows = n_tested if isinstance(n_tested, int) else None
+    return Verdict(skill, r2, best, gain, calibration, n_rows)
 
 
 def _is_estimate(noted: Any) -> bool:
@@ -134,7 +136,7 @@ def print_scores(
     ]
     if verdict is not None:
         console.print(f"[bold]{escape(str(verdict))}[/bold]", highlight=False)
-    title = f"{n_rows:,} held-out rows, in units of {target}"
+    title = f"{n_rows:,} held-out row{'s' * (n_rows != 1)}, in units of {target}"
     if horizons:
         headers = ["concordance", f"CRPS up to {shown_number(horizons[0])}"]
         about = ABOUT_CENSORED_SCORES
@@ -145,11 +147,11 @@ def print_scores(
     cells = [(name, _cells(row)) for name, row in scores.items()]
     print_table(title, headers, cells, LEAST_NEEDED, console)
     console.print(about, style="dim", highlight=False)
-    if verdict is not None:
+    if verdict is not None and not verdict.has_few_rows:
         r2 = verdict.r2
         console.print(
-            f"R² of {escape(next(iter(scores)))}: {r2.value:.3f}, 95 % interval "
-            f"{r2.low:.3f} to {r2.high:.3f}.",
+            f"R² of {escape(next(iter(scores)))}: {shown_r2(r2.value)}, 95 % interval "
+            f"{shown_r2(r2.low)} to {shown_r2(r2.high)}.",
             highlight=False,
         )
     own = next(iter(scores.values()))
@@ -185,7 +187,17 @@ def _cells(scores: AnyScores) -> list[str]:
 
 def shown_percent(share: float) -> str:
     """Return a share in percent, nothing if it is not known or infinite."""
-    return f"{100 * share:.1f} %" if math.isfinite(share) else ""
+    if not math.isfinite(share):
+        return ""
+    if abs(share) >= 100:
+        return f"{100 * share:,.3g} %"
+    return f"{100 * share:.1f} %".replace("-0.0 %", "0.0 %")
+
+
+def shown_r2(r2: float) -> str:
+    """Return an R² with three digits after the point, short if it is far below 0."""
+    text = f"{r2:.3f}" if abs(r2) < 100 else f"{r2:.3g}"
+    return "0.000" if text == "-0.000" else text
 
 
 HEADERS: dict[str, Callable[[Scores], str]] = {
@@ -193,7 +205,7 @@ HEADERS: dict[str, Callable[[Scores], str]] = {
     "CRPS": lambda scores: shown_number(scores.crps),
     "MAE": lambda scores: shown_number(scores.mae),
     "RMSE": lambda scores: shown_number(scores.rmse),
-    "R²": lambda scores: f"{scores.r2:.3f}" if math.isfinite(scores.r2) else "",
+    "R²": lambda scores: shown_r2(scores.r2) if math.isfinite(scores.r2) else "",
     "covers": lambda scores: shown_percent(scores.coverage),
     "width": lambda scores: shown_number(scores.width),
 }

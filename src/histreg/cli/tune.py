@@ -153,7 +153,9 @@ def tune(
         shown = f"{value:.4g}" if isinstance(value, float) else str(value)
         console.print(f"{name}: {shown}", highlight=False, markup=False)
     if out is not None and not quiet:
-        console.print(f"Use them with: histreg fit ... --settings {out}", markup=False)
+        is_better = tuning.gain is not None and tuning.gain.low > 0
+        how = f"Use them with: histreg fit ... --settings {out}"
+        console.print(how if is_better else f"Written to {out}", markup=False)
 
 
 @contextmanager

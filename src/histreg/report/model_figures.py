@@ -132,6 +132,19 @@ def draw_distribution(ax: Axes, one: Histogram, y: float, *, target: str) -> Non
     ax.set_xlabel(target)
 
 
+def peaks_at_end(one: Histogram) -> bool:
+    """Whether the first or last bin of a row holds much more than the one beside it.
+
+    Such a bin has the mass of all that is predicted beyond the bins, at least 1 %.
+    """
+    masses, widths = one.probs.numpy(), np.diff(one.bins.borders.numpy())
+    densities = masses / widths
+    return any(
+        masses[end] > 0.01 and densities[end] > 2 * densities[beside]
+        for end, beside in ((0, 1), (-1, -2))
+    )
+
+
 def draw_pit(ax: Axes, pit: Array, *, n_bars: int = 20) -> None:
     """Draw the probability integral transform; flat if the model is calibrated."""
     counts, edges = np.histogram(pit, bins=n_bars, range=(0, 1))

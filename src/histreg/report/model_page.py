@@ -33,6 +33,7 @@ from histreg.report.model_figures import (
     draw_predictions,
     draw_reliability,
     draw_time,
+    peaks_at_end,
     picture,
 )
 from histreg.report.printed_table import shown_number
@@ -126,6 +127,8 @@ class ModelPage:
     facts : dict
     is_training_table : bool
         By its name.
+    has_few_values : bool
+        All mass lies on the values of the target.
     """
 
     target: str
@@ -148,6 +151,7 @@ class ModelPage:
     shown_columns: tuple[str, ...]
     facts: dict[str, str]
     is_training_table: bool
+    has_few_values: bool
     times: dict[str, Array] = field(default_factory=dict)
 
     @property
@@ -242,6 +246,7 @@ class ModelPage:
             shown_columns=shown,
             facts=_facts(model),
             is_training_table=notes.get("source") == source,
+            has_few_values=model.model_.atoms is not None,
             times={
                 name: column.values
                 for name, column in columns.items()
@@ -288,6 +293,8 @@ def _pictures(page: ModelPage) -> dict[str, Any]:
         "distributions": [
             _example(page, int(row), i + 1) for i, row in enumerate(chosen)
         ],
+        "has_peak_at_end": not page.has_few_values
+        and any(peaks_at_end(page.distribution[row]) for row in chosen),
         "pit": Markup(
             picture(
                 lambda ax: draw_pit(ax, pit),
@@ -389,8 +396,6 @@ def _over_time(page: ModelPage, name: str) -> Markup:
                 ax, seconds[known], page.predicted[known], page.y[known]
             ),
             f"Mean truth and mean prediction over {name}.",
-            width=9,
-            height=2.8,
         )
     )
 
@@ -547,7 +552,9 @@ def _next_steps(page: ModelPage) -> Iterator[str]:
     for finding in page.check.problems if page.check else ():
         yield str(finding)
     noted, verdict = page.noted_verdict, page.verdict
-    if verdict is not None and not verdict.is_useful:
+    if verdict is not None and verdict.has_few_rows:
+        yield f"Test the model on more rows: it was tested on {len(page.y)}."
+    elif verdict is not None and not verdict.is_useful:
         yield (
             "Do not use this model: it is not clearly better than a constant. Look for "
             "columns that say more about the target."

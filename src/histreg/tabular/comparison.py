@@ -75,11 +75,14 @@ class Leaderboard:
         How many test rows there are in all folds.
     verdict : Verdict, optional
         On the first model that was compared, against the others.
+    judged : str, optional
+        The name of that model; None if it is the constant.
     """
 
     standings: tuple[Standing, ...]
     n_rows: int
     verdict: Verdict | None
+    judged: str | None
 
 
 def compare(
@@ -187,9 +190,10 @@ def _leaderboard(
                 runs[name][0].distribution,
             )
         )
-    verdict = None if first == CONSTANT else standings[0].verdict
+    judged = None if first == CONSTANT else first
+    verdict = None if judged is None else standings[0].verdict
     standings.sort(key=lambda standing: standing.scores.crps)
-    return Leaderboard(tuple(standings), len(constant.y), verdict)
+    return Leaderboard(tuple(standings), len(constant.y), verdict, judged)
 
 
 def _estimators(

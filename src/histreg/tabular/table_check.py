@@ -132,13 +132,16 @@ def check_table(
         )
     is_split_safely = groups is not None or time is not None
     used = [column for column in columns if column.name not in (groups, time)]
+    scaled = _scaled(target)  # its squares are neither zero nor infinite
     findings = [
         *_about_target(target),
-        *_leaks(used, target),
+        *_about_columns(used),
+        *_about_groups([column for column in columns if column.name == groups]),
+        *_leaks(used, scaled),
         *(finding for column in used for finding in column.findings()),
         *_same_columns(used),
         *([] if is_split_safely else _same_rows(columns, target)),
-        *([] if is_split_safely else _alike_groups(used, target)),
+        *([] if is_split_safely else _alike_groups(used, scaled)),
     ]
     findings.sort(key=lambda finding: not finding.is_problem)  # stable
     summaries = tuple(column.summary() for column in columns)
@@ -321,6 +324,28 @@ def _about_target(y: Floats) -> Iterator[TableFinding]:
             "If they stand for classes, use a classifier",
             False,
         )
+
+
+def _about_columns(columns: Sequence[_Column]) -> Iterator[TableFinding]:
+    """Yield that no column varies, so that nothing can be learnt from them."""
+    if len(columns) > 0 and all(column.n_distinct < 2 for column in columns):
+        yield TableFinding(
+            *("constant", tuple(column.name for column in columns)),
+            "no column has more than one value",
+            *("There is nothing to predict the target from", True),
+        )
+
+
+def _about_groups(columns: Sequence[_Column]) -> Iterator[TableFinding]:
+    """Yield that a column of groups cannot split the rows."""
+    for column in columns:
+        if column.n_distinct < 2:
+            yield TableFinding(
+                *("groups", (column.name,)),
+                f"{column.name!r} has the same value in all rows",
+                "A split by groups needs at least two; name another column",
+                True,
+            )
 
 
 def _leaks(columns: Sequence[_Column], y: Floats) -> Iterator[TableFinding]:

@@ -13,6 +13,7 @@ from histreg.tabular.scores import RowScores
 
 N_DRAWS = 1000
 BARELY = 0.05  # a skill below which a model is hardly worth its trouble
+MIN_ROWS = 10  # to judge a model at all; a bootstrap of fewer has no honest interval
 BY_FAR = 10  # times another model's CRPS, beyond which the number says nothing
 Floats = NDArray[np.float64]
 
@@ -46,6 +47,8 @@ class Verdict:
     calibration : Estimate, optional
         1 - CRPS of the calibrated distribution / CRPS of the predicted one, if that is
         surely above 0; the calibrated one is judged then.
+    n_rows : int, optional
+        Number of test rows, None if it is not known. Fewer than 10 allow no verdict.
     """
 
     skill: Estimate
@@ -53,6 +56,7 @@ class Verdict:
     best: str | None = None
     gain: Estimate | None = None
     calibration: Estimate | None = None
+    n_rows: int | None = None
 
     def __str__(self) -> str:
         return " ".join(self.sentences())
@@ -60,12 +64,25 @@ class Verdict:
     @property
     def is_useful(self) -> bool:
         """Whether the model is clearly better than a constant."""
-        return self.skill.low > 0
+        return self.skill.low > 0 and not self.has_few_rows
+
+    @property
+    def has_few_rows(self) -> bool:
+        """Whether there are too few test rows for a verdict."""
+        return self.n_rows is not None and self.n_rows < MIN_ROWS
 
     def sentences(self) -> list[str]:
         """Return the verdict in one to three sentences."""
         skill = self.skill
-        if not self.is_useful:
+        if self.has_few_rows:
+            rows = "row is" if self.n_rows == 1 else "rows are"
+            return [
+                f"{self.n_rows} test {rows} too few for a verdict: use at least "
+                f"{MIN_ROWS}."
+            ]
+        if skill.value < 1 - BY_FAR and skill.high < 0:
+            first = "Worse than a constant by far: its CRPS is over ten times as large."
+        elif not self.is_useful:
             words = "worse than" if skill.high < 0 else "Not clearly better than"
             first = f"{words.capitalize()} a constant (skill {skill})."
         elif skill.value < BARELY:
@@ -90,7 +107,7 @@ class Verdict:
             return []
         gain, best = self.gain, self.best
         if best == CONSTANT:
-            return ["No simple model is better than a constant."]
+            return ["No simple model has a lower CRPS than a constant."]
         low, high = _percents(gain.low, gain.high)
         interval = f"({low} to {high} %)"
         if gain.low > 0:
@@ -165,6 +182,7 @@ def verdict_on(
         best,
         None if best is None else _one_minus_ratio(means, drawn, 0, 4),
         calibration,
+        len(model.y),
     )
 
 
@@ -206,7 +224,8 @@ def _one_minus_ratio(means: Floats, drawn: Floats, above: int, below: int) -> Es
 
 
 def _percents(*shares: float) -> list[str]:
-    """Return shares as whole percents, or with a digit if they are small."""
-    digits = 1 if max(abs(share) for share in shares) < 0.1 else 0
+    """Return shares as whole percents, or with a digit if all or one are small."""
+    sizes = [abs(share) for share in shares]
+    digits = 1 if max(sizes) < 0.1 or 0 < min(sizes) < 0.005 else 0
     texts = [f"{100 * share:.{digits}f}" for share in shares]
     return [text.lstrip("-") if float(text) == 0 else text for text in texts]
