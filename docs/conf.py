@@ -147,13 +147,14 @@ def with_lazy_pictures(_: Sphinx, doctree: nodes.document) -> None:
 
 
 def with_dashes(_: Sphinx, doctree: nodes.document) -> None:
-    """Put a dash between the type of an argument and its description.
+    """Put a dash between the type of an argument or result and its description.
 
     Sphinx writes two hyphens, which only its smart quotes would turn into one.
     """
     for text in list(doctree.findall(nodes.Text)):
-        if text == " -- ":
-            text.parent.replace(text, nodes.Text(" – "))  # noqa: RUF001
+        if text.startswith((" -- ", ") -- ")):
+            dashed = text.replace(" -- ", " – ", 1)  # noqa: RUF001
+            text.parent.replace(text, nodes.Text(dashed))
 
 
 def without_unused_files(
