@@ -146,6 +146,17 @@ def with_lazy_pictures(_: Sphinx, doctree: nodes.document) -> None:
                 picture["classes"] += ["drawing", size]
 
 
+def with_dashes(_: Sphinx, doctree: nodes.document) -> None:
+    """Put a dash between the type of an argument or result and its description.
+
+    Sphinx writes two hyphens, which only its smart quotes would turn into one.
+    """
+    for text in list(doctree.findall(nodes.Text)):
+        if text.startswith((" -- ", ") -- ")):
+            dashed = text.replace(" -- ", " – ", 1)  # noqa: RUF001
+            text.parent.replace(text, nodes.Text(dashed))
+
+
 def without_unused_files(
     _: Sphinx,
     name: str,
@@ -171,5 +182,6 @@ def setup(app: Sphinx) -> None:
     """Register what this file adds."""
     app.connect("source-read", with_links_of_the_site)
     app.connect("doctree-read", with_lazy_pictures)
+    app.connect("doctree-read", with_dashes)
     app.connect("html-page-context", without_unused_files, priority=900)  # the last
     app.add_html_math_renderer("mathml", (visit_formula, None), (visit_displayed, None))

@@ -100,8 +100,8 @@ def standing() -> str:
     else:
         number = f"{most}" if fewest == most else f"{fewest} to {most}"
         rows = (
-            f"The numbers are from {number} of the four folds of each table on which "
-            "the defaults were chosen too, so they flatter it."
+            f"These numbers flatter histreg: they come from {number} of the four "
+            "development folds of each table, on which its defaults were also chosen."
         )
     on_average = ", ".join(
         f"{peer} {statistics.geometric_mean(ratios.values()):.2f}"

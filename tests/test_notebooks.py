@@ -52,4 +52,4 @@ def test_a_notebook_runs(path, tmp_path, monkeypatch):
     nbformat = pytest.importorskip("nbformat")
     notebook = nbformat.read(path, as_version=4)
     resources = {"metadata": {"path": str(tmp_path)}}
-    nbclient.NotebookClient(notebook, timeout=600, resources=resources).execute()
+    nbclient.NotebookClient(notebook, timeout=3600, resources=resources).execute()

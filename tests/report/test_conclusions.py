@@ -74,7 +74,10 @@ def test_the_grid_has_narrow_targets_on_borders_and_off_them():
     assert concluded("grid", records) == ""
     off = HLGauss(NARROW, padding_in_bins=PADDING_OFF_BORDERS)
     records += tabular_records("pole", off, [3.0])
-    assert concluded("grid", records).endswith(": 0.50 and 1.50 on Pole.")
+    text = concluded("grid", records)
+    assert text.endswith(
+        " by 0.50 with the usual borders and by 1.50 with shifted ones."
+    )
 
 
 @pytest.mark.parametrize(("with_384", "with_385"), [(8.2, 8.0), (8.0, 8.2)])
@@ -85,7 +88,7 @@ def test_columns_are_those_whose_error_is_nearest_to_the_paper_s(with_384, with_
         *tabular_records("ct-385", LinearRegression(), [with_385]),
     ]
     text = concluded("columns", records)
-    assert f"probably {384 if with_384 > with_385 else 385}." in text
+    assert f"probably {384 if with_384 > with_385 else 385}: " in text
     distances = sorted([(384, 8.2356 - with_384), (385, 8.2356 - with_385)])
     for n, distance in distances:
         assert f"{distance:.4f} with {n}" in text

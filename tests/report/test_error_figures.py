@@ -39,6 +39,12 @@ def test_ours_are_filled_and_the_papers_open_marks():
     assert mae.get_title() == "Pole"
 
 
+def test_the_axis_explains_open_marks_only_if_there_are_any():
+    (mae, _) = figure_of("overall", tabular_records("diabetes", L2(), [1.0])).axes
+    assert papers_of(mae) == {}  # the paper has no diabetes
+    assert mae.get_xlabel() == "test MAE"
+
+
 def test_error_bars_are_one_standard_error_long():
     (mae, _) = figure_of("overall", tabular_records("diabetes", L2(), [1.0, 2.0])).axes
     (bar,) = mae.collections

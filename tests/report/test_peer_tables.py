@@ -66,4 +66,4 @@ def test_without_ours_there_are_the_methods_and_their_crps():
 def test_the_last_fold_has_the_same_tables():
     last = tables_of("tables-last", RECORDS["tables-last"])
     assert rows(last[0])["CatBoost"][1] == "1.000"
-    assert last[0].title.startswith("Tables that nobody chose, last fold")
+    assert last[0].title.startswith("Public tables, last fold")

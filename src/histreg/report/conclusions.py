@@ -127,13 +127,14 @@ def grid(results: Results) -> str:
             if usual is not None and narrow is not None:
                 ratios.append(f"{narrow / usual:.2f}")
         if len(ratios) == 2:
-            parts.append("{} and {} on {}".format(*ratios, dataset(name).title))
+            on_usual, on_moved = ratios
+            parts.append(
+                f"on {dataset(name).title} by {on_usual} with the usual borders and by "
+                f"{on_moved} with shifted ones"
+            )
     if not parts:
         return ""
-    return (
-        f"The {METRIC} of a narrow target over that of the usual one, on the usual "
-        f"borders and on those that were moved: {'; '.join(parts)}."
-    )
+    return f"Narrowing the target multiplies the {METRIC} {'; '.join(parts)}."
 
 
 def columns(results: Results) -> str:
@@ -146,14 +147,13 @@ def columns(results: Results) -> str:
             distances[dataset(setting.dataset).n_features] = abs(ours - paper)
     if len(distances) < 2:
         return ""
-    listed = "; ".join(
+    listed = " and ".join(
         f"{distance:.4f} with {n}" for n, distance in sorted(distances.items())
     )
     nearest = min(distances, key=lambda n: distances[n])
     return (
-        f"On CT Position probably {nearest}. How far the RMSE over all rows is from "
-        f"the paper's, by the number of columns: {listed}. The patient's number is the "
-        "last of them."
+        f"On CT Position probably {nearest}: the RMSE over all rows is off the paper's "
+        f"by {listed} columns, of which the last is the patient's number."
     )
 
 

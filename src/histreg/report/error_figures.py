@@ -85,7 +85,8 @@ def _draw_dots(
     else:
         known = [paper for paper in papers if paper is not None]
         _leave_out_failures(ax, heights, ours, known)
-    ax.set_xlabel(f"{metric} (filled: ours, open: the paper's)")
+    is_beside = any(paper is not None for paper in papers)
+    ax.set_xlabel(metric + is_beside * " (filled: ours, open: the paper's)")
     ax.grid(axis="x", alpha=0.3)
 
 

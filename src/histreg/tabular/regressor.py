@@ -122,7 +122,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     trained by the histogram loss with early stopping, each with other rows held out.
     Its readout is then fitted again to sharper targets, so that the predicted spread is
     that of y and not of the smoothing. The prediction mixes the networks with ridge
-    regression and boosted trees, as held-out rows find best.
+    regression, boosted trees and, where they help, a Gaussian process or a forest, with
+    the weights that are best on held-out rows.
 
     Parameters
     ----------

@@ -48,3 +48,5 @@ def test_an_answer_is_a_sentence(name, study):
     answer = answer_of(experiment, RECORDS[name], study.decided_by(experiment))
     assert answer != NO_ANSWER
     assert answer[0].isupper() and answer.endswith(".")
+    # Of a confirmed claim all parts are.
+    assert not (answer.startswith("Confirmed (") and " of " in answer.split(")")[0])

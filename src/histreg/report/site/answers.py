@@ -57,9 +57,14 @@ def _judged(only: JudgedClaim) -> str:
     """Return a claim with its verdict, and how many of its parts were confirmed."""
     found = [finding.verdict for finding in only.judgement.findings]
     n_run = len(found) - found.count(Verdict.NOT_RUN)
-    parts = f", {found.count(Verdict.CONFIRMED)} of {n_run} parts confirmed"
-    verdict = str(only.verdict).capitalize()
-    return f"{verdict}{parts if n_run > 1 else ''}: {only.claim.text}"
+    n_confirmed = found.count(Verdict.CONFIRMED)
+    if n_run < 2:
+        parts = ""
+    elif n_confirmed == n_run:
+        parts = f" (all {n_run} parts)"
+    else:
+        parts = f" ({n_confirmed} of {n_run} parts confirmed)"
+    return f"{str(only.verdict).capitalize()}{parts}: {only.claim.text}"
 
 
 def compared(records: Sequence[Record]) -> str:
@@ -99,5 +104,6 @@ def _ratio(hl: Setting[Any], l2: Setting[Any]) -> float:
 
 def _counted(experiment: Experiment, records: Sequence[Record]) -> str:
     return (
-        f"See below: {len(records):,} of {len(experiment.runs):,} runs have a record."
+        f"There is no answer yet: {len(records):,} of {len(experiment.runs):,} runs "
+        "have a record."
     )

@@ -209,7 +209,8 @@ class Section:
 
 WHEN = (
     "When does it help?",
-    "On other data and models, with wrong targets, and with the recommended settings?",
+    "On other data and models, with corrupted targets, and with the recommended "
+    "settings?",
     ("K10", "K31", "K32", "K33", "K34", "K36", "K37", "K29", "K41"),
 )
 WHY = (

@@ -1,4 +1,4 @@
-"""Tables that nobody chose: our regressor beside its peers."""
+"""Public tables: our regressor beside its peers."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _experiment(
 EXPERIMENTS = (
     _experiment(
         "tables",
-        "Tables that nobody chose",
+        "Public tables",
         "Does our regressor predict better distributions than its peers, on tables of "
         "every kind, at their defaults?",
         "A development fold tests on one of the first four parts and\nlearns from the "
@@ -74,7 +74,7 @@ EXPERIMENTS = (
     ),
     _experiment(
         "tables-last",
-        "Tables that nobody chose, last fold",
+        "Public tables, last fold",
         "Does it hold on rows that no choice has seen?",
         "The last fold tests on the fifth part, which no choice\nmay see, and learns "
         "from the four others.",
