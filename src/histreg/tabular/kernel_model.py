@@ -102,21 +102,16 @@ class KernelModel(FeatureModel):
         """Return the number of landmarks."""
         return {"n_landmarks": len(self.landmarks)}
 
-    def forward(self, inputs: SimpleInputs, *, by_search: bool = True) -> Tensor:
-        """Return predictions of shape (n,), float64.
-
-        Nothing is searched; without ``by_search`` all rows are one block, for ONNX.
-        """
-        features = self.features(inputs)
-        if not by_search:
-            return self._of_block(features)
-        return self.of_features(features)
+    def forward(self, inputs: SimpleInputs) -> Tensor:
+        """Return predictions of shape (n,), float64."""
+        return self.of_features(self.features(inputs))
 
     def of_features(self, features: Tensor) -> Tensor:
         """Return predictions: (n, p) -> (n,), the same for a row in any company."""
-        return in_blocks(self._of_block, features)
+        return in_blocks(self.of_block, features)
 
-    def _of_block(self, features: Tensor) -> Tensor:
+    def of_block(self, features: Tensor) -> Tensor:
+        """Return the same of one block: sums may depend on how many rows it has."""
         scaled, landmarks = features * self.inverse_lengths, self.landmarks
         shared = covariance(
             aligned(scaled), aligned(landmarks), self.amplitude, self.slope
