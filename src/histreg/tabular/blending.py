@@ -140,15 +140,15 @@ class Residuals(nn.Module):
         return ((point.to(torch.float64) - 0.5) / n_inner).clamp(0, 1)
 
 
-def masses(cdf: Tensor) -> Tensor:
-    """Return the mass of a part in each bin: cdf at inner borders (n, k - 1) -> (n, k).
+def masses(cdf: Tensor, total: Tensor | float = 1.0) -> Tensor:
+    """Return the mass in each bin: that below inner borders (n, k - 1) -> (n, k).
 
-    `SPREAD_MASS` of it is in equal parts in all bins.
+    `SPREAD_MASS` of the total is in equal parts in all bins.
     """
     edge = torch.zeros_like(cdf[:, :1])
     below = torch.cat([edge, cdf], dim=1)
-    mass = torch.cat([cdf, edge + 1], dim=1) - below
-    return (1 - SPREAD_MASS) * mass + SPREAD_MASS / mass.shape[1]
+    mass = torch.cat([cdf, edge + total], dim=1) - below
+    return (1 - SPREAD_MASS) * mass + SPREAD_MASS * total / mass.shape[1]
 
 
 class Part(nn.Module):

@@ -75,8 +75,9 @@ class Ensembles:
     def __init__(self) -> None:
         self._all: list[Ensemble] = []
 
-    def exported(self, ensemble: Ensemble, numbers: Tensor) -> Tensor:
+    def exported(self, ensemble: Ensemble | None, numbers: Tensor) -> Tensor:
         """Return what stands for the sums of leaves: (n, c) -> (n, n_targets)."""
+        assert ensemble is not None  # a part without trees has no call
         self._all.append(ensemble)
         return torch.onnx.ops.symbolic(
             f"{STAND_IN_DOMAIN}::{STAND_IN}",
@@ -163,6 +164,7 @@ def ensemble_of_trees(model: TreeModel) -> Ensemble:
         own, place = np.where(is_number, columns, 0), thresholds - 1
         border = model.borders.numpy()[own, place.clip(0, n_borders - 1)]
         splits = np.where(is_number, np.where(place < 0, -np.inf, border), splits)
+    splits = np.where(thresholds == ALWAYS_LEFT, np.inf, splits)
     n_trees, n_nodes = columns.shape
     is_used = thresholds != ALWAYS_LEFT
     is_used[:, 0] = True  # a tree has a root
