@@ -121,7 +121,7 @@ class Residuals(nn.Module):
 
     def _cdf(self, residuals: Tensor) -> Tensor:
         n_inner = len(self.points) - 2
-        after = n_below(self.points, residuals, or_equal=True)
+        after = n_below(self.points, residuals, inclusive=True)
         after = after.clamp(1, n_inner + 1)
         start, end = self.points[after - 1], self.points[after]
         width = end - start

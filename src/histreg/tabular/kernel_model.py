@@ -24,6 +24,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from histreg.tabular.compiled_kernels import kernel_sums
 from histreg.tabular.feature_model import FeatureModel
 from histreg.tabular.simple_models import Fitted, SimpleInputs, aligned, in_blocks
 
@@ -108,7 +109,25 @@ class KernelModel(FeatureModel):
 
     def of_features(self, features: Tensor) -> Tensor:
         """Return predictions: (n, p) -> (n,), the same for a row in any company."""
-        return in_blocks(self.of_block, features)
+        loop = kernel_sums()
+        if loop is None:
+            return in_blocks(self.of_block, features)
+        landmarks = aligned(self.landmarks)
+        known = (
+            landmarks.square().sum(dim=1).numpy(),
+            self.weight.numpy(),
+            self.amplitude.item(),
+            self.slope.item(),
+        )
+
+        def summed(some: Tensor) -> Tensor:
+            scaled = aligned(some * self.inverse_lengths)
+            products, squares = scaled @ landmarks.T, scaled.square().sum(dim=1)
+            sums = torch.empty_like(squares)
+            loop(products.numpy(), squares.numpy(), *known, sums.numpy())
+            return self.within_limits(sums + self.bias)
+
+        return in_blocks(summed, features)
 
     def of_block(self, features: Tensor) -> Tensor:
         """Return the same of one block: sums may depend on how many rows it has."""
