@@ -234,7 +234,10 @@ def ensemble_of_tables(
     """
     d, b = borders.shape
     n_entries = entries.shape[1]
-    columns, splits, branches, to_leaf = [], [], [], []
+    columns: list[int] = []
+    splits: list[float] = []
+    branches: list[tuple[int, int]] = []
+    to_leaf: list[tuple[bool, bool]] = []
 
     def grow(column: int, tree: int, first: int, stop: int) -> tuple[int, bool]:
         """Add the nodes between two leaves; return the upper one, or the leaf."""
@@ -245,11 +248,9 @@ def ensemble_of_tables(
         splits.append(borders[column, middle - 1])
         branches.append((0, 0))
         to_leaf.append((False, False))
-        sides = (
-            grow(column, tree, middle, stop),
-            grow(column, tree, first, middle),
-        )
-        branches[node], to_leaf[node] = zip(*sides, strict=True)
+        above, above_is_leaf = grow(column, tree, middle, stop)
+        below, below_is_leaf = grow(column, tree, first, middle)
+        branches[node], to_leaf[node] = (above, below), (above_is_leaf, below_is_leaf)
         return node, False
 
     trees = range(d * n_entries)
