@@ -68,9 +68,10 @@ class CompiledGaussian:
             Finite and within the bins.
         """
         gradient = logits.softmax(dim=-1)
-        is_mean = reduction == "mean" and y.numel() > 0
-        share = np.float32(1) / np.float32(y.numel()) if is_mean else np.float32(1)
-        n_losses = y.numel() if reduction == "none" else 0
+        n = y.numel()
+        is_mean = reduction == "mean" and n > 0
+        share = np.float32(1) / np.float32(n) if is_mean else np.float32(1)
+        n_losses = n if reduction == "none" else 0
         losses = np.empty(n_losses, dtype=np.float32)
         total = _subtract_targets()(
             logits.numpy().reshape(-1, self._n_bins),
@@ -87,8 +88,8 @@ class CompiledGaussian:
         )
         if reduction == "none":
             return torch.from_numpy(losses).view(y.shape), gradient
-        value = total / y.numel() if reduction == "mean" else total
-        return torch.tensor(value, dtype=torch.float32), gradient
+        value = total / n if reduction == "mean" else total
+        return torch.scalar_tensor(value, dtype=torch.float32), gradient
 
 
 @functools.lru_cache(maxsize=32)

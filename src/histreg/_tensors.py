@@ -11,6 +11,8 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+_functorch = torch._C._functorch  # looked up once, since losses ask at every step
+
 
 def float64_on(device: torch.device) -> torch.dtype:
     """Return the widest float type of a device: float64, or float32 on Apple's MPS."""
@@ -98,14 +100,14 @@ def is_concrete(tensor: Tensor) -> bool:
     """Whether a tensor has values to read: not while compiling or under vmap."""
     return (
         not torch.compiler.is_compiling()
-        and tensor.device.type != "meta"
+        and not tensor.is_meta
         # There is no public name for "inside a torch.func transform", nor for the
         # older one behind is_grads_batched.
-        and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
-        and not torch._C._functorch.is_legacy_batchedtensor(tensor)
+        and not _functorch.is_functorch_wrapped_tensor(tensor)
+        and not _functorch.is_legacy_batchedtensor(tensor)
     )
 
 
 def is_free_to_read(tensor: Tensor) -> bool:
     """Whether the values can be read without waiting for a device."""
-    return tensor.device.type == "cpu" and is_concrete(tensor)
+    return tensor.is_cpu and is_concrete(tensor)

@@ -414,8 +414,8 @@ class TargetLoss:
         """Return the compiled loss if there is one that takes these samples."""
         may_be_compiled = (
             logits.dtype == torch.float32
-            and logits.device.type == "cpu"
-            and y.device.type == "cpu"
+            and logits.is_cpu
+            and y.is_cpu
             and y.shape == logits.shape[:-1]
             and y.dtype.itemsize >= 4  # NumPy and Numba do not know all half precisions
         )
@@ -690,9 +690,13 @@ class HistogramLoss(nn.Module):
         """
         if not is_free_to_read(y) or y.numel() == 0:
             return False
-        y = y.detach() if y.is_floating_point() else y.double()
+        if y.requires_grad:
+            y = y.detach()
+        if not y.is_floating_point():
+            y = y.double()
         # One pass over y in the usual case; a NaN makes both extremes NaN.
-        smallest, largest = (extreme.item() for extreme in y.aminmax())
+        lowest, highest = torch.aminmax(y)
+        smallest, largest = lowest.item(), highest.item()
         if bins.lowest <= smallest and largest <= bins.highest:
             return True
         check_finite("y", y)

@@ -42,13 +42,12 @@ def test_residuals_around_a_prediction_are_interpolated():
     points = residuals.points.numpy()
     quantiles = np.quantile(values, inner, method="inverted_cdf")
     np.testing.assert_array_equal(points[1:-1], quantiles)
-    for by_search in (True, False):
-        scale = torch.tensor([1.0, 0.5], dtype=torch.float64)
-        probs = residuals.probs(predicted, scale, bins.borders, by_search=by_search)
-        for row, center, by in zip(probs, predicted, scale, strict=True):
-            cdf = np.interp((bins.borders - center) / by, points, levels)
-            expected = (1 - SPREAD_MASS) * np.diff(cdf) + SPREAD_MASS / bins.n_bins
-            np.testing.assert_allclose(row, expected, atol=1e-12)
+    scale = torch.tensor([1.0, 0.5], dtype=torch.float64)
+    probs = residuals.probs(predicted, scale, bins.borders)
+    for row, center, by in zip(probs, predicted, scale, strict=True):
+        cdf = np.interp((bins.borders - center) / by, points, levels)
+        expected = (1 - SPREAD_MASS) * np.diff(cdf) + SPREAD_MASS / bins.n_bins
+        np.testing.assert_allclose(row, expected, atol=1e-12)
 
 
 def test_whole_number_weights_of_residuals_are_copies():

@@ -143,16 +143,6 @@ def test_columns_without_information_are_dropped():
     assert NumberScaling.of(x[:, :2])(torch.tensor(x[:, :2])).shape == (2, 0)
 
 
-def test_comparing_finds_the_same_knots_as_searching(generator):
-    x = torch.randn(400, 3, generator=generator, dtype=torch.float64)
-    x[::7, 1] = torch.nan
-    scaling = NumberScaling.of(x.numpy())
-    probe = torch.cat([x, 3 * x, scaling.knots[:, :50].T])
-    torch.testing.assert_close(
-        scaling(probe, by_search=False), scaling(probe), rtol=0, atol=0
-    )
-
-
 def test_labels_are_counted_off_by_frequency_and_others_are_unknown():
     labels = np.array([["b"], ["a"], ["b"], ["a"], ["b"], ["once"], [None]], object)
     codes = LabelCodes.of(labels)

@@ -28,7 +28,6 @@ def test_each_tree_predicts_what_scikit_learns_does():
     ).fit(features, y.numpy(), sample_weight=weight.double().numpy())
     expected = np.stack([tree.predict(features) for tree in forest.estimators_], axis=1)
     np.testing.assert_allclose(model(inputs), expected, rtol=1e-6)
-    assert torch.equal(model(inputs, by_search=False), model(inputs))
     for i, seen in enumerate(forest.estimators_samples_):
         has_seen = np.isin(np.arange(200), seen)
         assert np.array_equal(held_out[:, i].isnan(), has_seen)

@@ -153,7 +153,7 @@ def test_a_row_is_predicted_the_same_in_any_company():
     together = model(inputs)
     for some in (torch.arange(1), torch.arange(37), torch.arange(99, -1, -1)):
         assert torch.equal(model(inputs.at(some)), together[some])
-    assert_close(model(inputs, by_search=False), together)
+    assert_close(model.of_block(model.features(inputs)), together)
 
 
 @pytest.mark.parametrize("name", ["landmarks", "weight", "inverse_lengths"])

@@ -9,7 +9,6 @@ from histreg.tabular.simple_models import (
     aligned,
     folds_of,
     in_blocks,
-    n_below,
 )
 
 
@@ -20,19 +19,6 @@ def test_folds_have_equal_numbers_of_rows_up_to_one(n):
     assert len(counts) == min(n, N_FOLDS) and counts.sum() == n
     assert counts.max() - counts.min() <= 1
     assert torch.equal(folds, folds_of(n, torch.Generator().manual_seed(0)))
-
-
-@pytest.mark.parametrize("by_search", [True, False])
-def test_borders_below_a_value_are_counted(by_search):
-    borders = torch.tensor([0.0, 1.0, 1.0, 3.0])
-    values = torch.tensor([[-1.0, 0.0, 1.0], [2.0, 3.0, 4.0]])
-    count = n_below(borders, values, by_search=by_search)
-    assert count.tolist() == [[0, 0, 1], [3, 3, 4]]
-    count = n_below(borders, values, or_equal=True, by_search=by_search)
-    assert count.tolist() == [[0, 1, 3], [3, 4, 4]]
-    own = torch.stack([borders, borders + 2])  # of each row its own
-    count = n_below(own, values, by_search=by_search)
-    assert count.tolist() == [[0, 0, 1], [0, 1, 3]]
 
 
 @pytest.mark.parametrize("p", [9, 90])

@@ -43,9 +43,6 @@ def test_predictions_are_the_mean_of_scikit_learns_boosters():
     for booster, own in zip(boosted.boosters, of_folds, strict=True):
         expected += list(booster.staged_predict(own))[boosted.n_trees - 1] / 5
     np.testing.assert_allclose(model(inputs), expected, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(
-        model(inputs, by_search=False), model(inputs), rtol=1e-12
-    )
     for fold, own in enumerate(of_folds):
         booster = boosted.boosters[fold]
         staged = list(booster.staged_predict(own))[boosted.n_trees - 1]
@@ -83,9 +80,6 @@ def test_trees_are_deeper_where_shallow_ones_do_not_hold_it_all():
     noise = torch.randn(2_000, dtype=torch.float64, generator=generator)
     noisy = fit_trees(inputs, y + 9 * noise, torch.ones(2_000), folds, (), seed=0)
     assert noisy.model.depth == 4
-    np.testing.assert_allclose(
-        deep.model(inputs, by_search=False), deep.model(inputs), rtol=1e-12
-    )
 
 
 def test_numbers_have_as_many_levels_as_a_byte():

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from histreg._tensors import n_below
 from histreg.bins import Bins
 from histreg.distribution import Histogram
 from histreg.errors import InputError
@@ -38,7 +39,6 @@ from histreg.tabular.simple_models import (
     SimpleModel,
     aligned,
     in_blocks,
-    n_below,
 )
 from histreg.tabular.tree_model import TreeModel
 
@@ -101,8 +101,6 @@ class Residuals(nn.Module):
         predicted: Tensor,
         scale: Tensor,
         borders: Tensor,
-        *,
-        by_search: bool = True,
     ) -> Tensor:
         """Return the mass in each bin around predictions.
 
@@ -113,23 +111,17 @@ class Residuals(nn.Module):
             By which residuals are multiplied.
         borders : Tensor of shape (k + 1,)
             Those at the ends are taken to be infinite.
-        by_search : bool
-            See `n_below`.
 
         Returns
         -------
         Tensor of shape (n, k)
         """
         residuals = (borders[1:-1] - predicted[:, None]) / scale[:, None]
-        cdf = self._cdf(residuals, by_search)  # (n, k - 1)
-        edge = torch.zeros_like(cdf[:, :1])
-        below = torch.cat([edge, cdf], dim=1)
-        mass = torch.cat([cdf, edge + 1], dim=1) - below
-        return (1 - SPREAD_MASS) * mass + SPREAD_MASS / mass.shape[1]
+        return masses(self._cdf(residuals))
 
-    def _cdf(self, residuals: Tensor, by_search: bool) -> Tensor:
+    def _cdf(self, residuals: Tensor) -> Tensor:
         n_inner = len(self.points) - 2
-        after = n_below(self.points, residuals, or_equal=True, by_search=by_search)
+        after = n_below(self.points, residuals, inclusive=True)
         after = after.clamp(1, n_inner + 1)
         start, end = self.points[after - 1], self.points[after]
         width = end - start
@@ -146,6 +138,17 @@ class Residuals(nn.Module):
     def _level(self, point: Tensor) -> Tensor:
         n_inner = len(self.points) - 2
         return ((point.to(torch.float64) - 0.5) / n_inner).clamp(0, 1)
+
+
+def masses(cdf: Tensor, total: Tensor | float = 1.0) -> Tensor:
+    """Return the mass in each bin: that below inner borders (n, k - 1) -> (n, k).
+
+    `SPREAD_MASS` of the total is in equal parts in all bins.
+    """
+    edge = torch.zeros_like(cdf[:, :1])
+    below = torch.cat([edge, cdf], dim=1)
+    mass = torch.cat([cdf, edge + total], dim=1) - below
+    return (1 - SPREAD_MASS) * mass + SPREAD_MASS * total / mass.shape[1]
 
 
 class Part(nn.Module):
@@ -192,12 +195,10 @@ class Part(nn.Module):
         predicted: Tensor,
         spread: Tensor,
         borders: Tensor,
-        *,
-        by_search: bool = True,
     ) -> Tensor:
         """Return the mass in each bin: predictions and relative spreads (n,)."""
         scale = spread**self.power
-        return self.residuals.probs(predicted, scale, borders, by_search=by_search)
+        return self.residuals.probs(predicted, scale, borders)
 
     @classmethod
     def fitted(
@@ -258,14 +259,12 @@ class Votes(nn.Module):
         predicted: Tensor,
         spread: Tensor,  # noqa: ARG002
         borders: Tensor,
-        *,
-        by_search: bool = True,
     ) -> Tensor:
         """Return the mass in each bin: the values of T trees (n, T) -> (n, k).
 
         Values that are NaN do not count. Without any, all bins have the same mass.
         """
-        place = n_below(borders[1:-1], predicted, by_search=by_search)  # (n, T)
+        place = n_below(borders[1:-1], predicted)  # (n, T)
         counts = (~predicted.isnan()).to(torch.float64)  # (n, T)
         n_bins = borders.shape[0] - 1
         mass = counts.new_zeros(counts.shape[0], n_bins).scatter_add(1, place, counts)
@@ -365,8 +364,6 @@ class Blend(nn.Module):
         networks: Tensor,
         predicted: Sequence[Tensor],
         geometry: Geometry,
-        *,
-        by_search: bool = True,
     ) -> Tensor:
         """Return the probabilities of the mixture.
 
@@ -377,14 +374,12 @@ class Blend(nn.Module):
         predicted : sequence of J Tensors of shape (n,), or (n, T) of a forest
             See `predicted`.
         geometry : Geometry
-        by_search : bool
-            See `n_below`.
 
         Returns
         -------
         Tensor of shape (n, k r), or (n, m) of m atoms
         """
-        parts = self._probs(networks, predicted, geometry, by_search=by_search)
+        parts = self._probs(networks, predicted, geometry)
         mixture = (self.weights[:, None, None] * parts).sum(dim=0)
         return sharpened(mixture, self.sharpness)
 
@@ -440,7 +435,7 @@ class Blend(nn.Module):
         """Return the same mixture without the simple models of weight 0."""
         is_used = (self.weights > 0).tolist()
         kept = Blend(
-            [p for p, used in zip(self._parts(), is_used[1:], strict=True) if used],
+            [p for p, used in zip(self.all_parts, is_used[1:], strict=True) if used],
             center=self.center.item(),
             scale=self.scale.item(),
             n_divided=self.n_divided,
@@ -457,8 +452,6 @@ class Blend(nn.Module):
         inputs: SimpleInputs,
         networks: Tensor,
         geometry: Geometry,
-        *,
-        by_search: bool = True,
     ) -> list[Tensor]:
         """Return the predictions of each part, (n,) or (n, T), in standard units.
 
@@ -468,14 +461,12 @@ class Blend(nn.Module):
         networks : Tensor of shape (n, k r), float64
             Their probabilities in the divided bins.
         geometry : Geometry
-        by_search : bool
-            See `n_below`.
         """
         return [
             mean_of(networks, geometry.borders)
             if part.model is None
-            else part.model(inputs, by_search=by_search)
-            for part in self._parts()
+            else part.model(inputs)
+            for part in self.all_parts
         ]
 
     def _probs(
@@ -483,20 +474,16 @@ class Blend(nn.Module):
         networks: Tensor,
         predicted: Sequence[Tensor],
         geometry: Geometry,
-        *,
-        by_search: bool = True,
     ) -> Tensor:  # (1 + J, n, k r), or (1 + J, n, m) of m atoms
         borders, cells, shares = geometry
         spread = relative_spread(networks, borders, self.typical_spread)
         if shares is None:
             probs = [networks]
-        elif by_search:
+        else:
             by_cell = aligned(shares.T)  # (m, k), filled up
             probs = [in_blocks(lambda rows: aligned(rows) @ by_cell.T, networks)]
-        else:
-            probs = [networks @ shares]
-        for part, own in zip(self._parts(), predicted, strict=True):
-            probs.append(part.probs(own, spread, cells, by_search=by_search))
+        for part, own in zip(self.all_parts, predicted, strict=True):
+            probs.append(part.probs(own, spread, cells))
         return torch.stack(probs)
 
     def _standard(self, borders: Tensor) -> Tensor:
@@ -504,7 +491,7 @@ class Blend(nn.Module):
 
     def described(self) -> list[dict[str, Any]]:
         """Return the kinds and sizes of the parts, as JSON values."""
-        return [part.described() for part in self._parts()]
+        return [part.described() for part in self.all_parts]
 
     @classmethod
     def of_description(
@@ -566,10 +553,12 @@ class Blend(nn.Module):
                 "the sharpness of a blend must be positive, got "
                 f"{self.sharpness.item()}"
             )
-        for part in (*self._parts(), *([self.atoms] if self.atoms else [])):
+        for part in (*self.all_parts, *([self.atoms] if self.atoms else [])):
             part.check()
 
-    def _parts(self) -> list[Part | Votes]:
+    @property
+    def all_parts(self) -> list[Part | Votes]:
+        """The parts beside the networks' own distribution."""
         return [part for part in self.parts if isinstance(part, Part | Votes)]
 
 

@@ -283,36 +283,33 @@ class NumberScaling(nn.Module):
         """The number of output columns."""
         return len(self.kept) + len(self.flagged)
 
-    def forward(self, numbers: Tensor, *, by_search: bool = True) -> Tensor:
-        """Return scaled numbers: (n, d) float64 -> (n, n_outputs) float32.
-
-        ``by_search=False`` compares with every knot instead of searching, which ONNX
-        does not support.
-        """
-        if by_search and is_loaded() and numbers.device.type == "cpu":
+    def forward(self, numbers: Tensor) -> Tensor:
+        """Return scaled numbers: (n, d) float64 -> (n, n_outputs) float32."""
+        if is_loaded() and numbers.device.type == "cpu":
             scaled = torch.empty(len(numbers), self.n_outputs, dtype=torch.float32)
             parts = (self.kept, self.flagged, self.knots, self.scores, scaled)
             score_loop()(*(part.numpy() for part in (numbers, *parts)))
             return scaled
         columns = numbers.index_select(1, self.kept)  # (n, kept)
-        missing = columns.isnan()
         # NaN is located at either end, and replaced below.
-        lower = self._knot_below(columns, by_search)  # (n, kept)
+        lower = self._knot_below(columns)  # (n, kept)
         knot, next_knot = self._entries(self.knots, lower)
         score, next_score = self._entries(self.scores, lower)
         step = next_knot - knot
         # Padding knots repeat the last one: a step of 0 has no slope.
         share = ((columns - knot) / step.where(step > 0, 1)).clamp(0, 1)
-        scaled = score + share * (next_score - score)
-        scaled = scaled.masked_fill(missing, 0)
+        return self.with_gaps(score + share * (next_score - score), numbers)
+
+    def with_gaps(self, scaled: Tensor, numbers: Tensor) -> Tensor:
+        """Return scores (n, kept) with 0 for gaps, and their flags: float32."""
+        missing = numbers.index_select(1, self.kept).isnan()
         flags = numbers.index_select(1, self.flagged).isnan()
+        scaled = scaled.masked_fill(missing, 0)
         return torch.cat([scaled, flags.to(scaled.dtype)], dim=1).to(torch.float32)
 
-    def _knot_below(self, columns: Tensor, by_search: bool) -> Tensor:
+    def _knot_below(self, columns: Tensor) -> Tensor:
         """Return the number of the knot below each value, (n, kept), 0 to K - 2."""
         inner = self.knots[:, 1:-1].contiguous()
-        if not by_search:
-            return (columns.unsqueeze(-1) >= inner).to(torch.int64).sum(dim=-1)
         return torch.searchsorted(inner, columns.T.contiguous(), right=True).T
 
     def _entries(self, table: Tensor, lower: Tensor) -> tuple[Tensor, Tensor]:

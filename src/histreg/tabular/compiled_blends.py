@@ -24,6 +24,31 @@ from histreg.tabular.blending import (
     Part,
     bounded_centers,
 )
+from histreg.tabular.polynomials import (
+    E3,
+    E4,
+    E5,
+    E6,
+    E7,
+    E8,
+    E9,
+    E10,
+    E11,
+    E12,
+    E13,
+    LG1,
+    LG2,
+    LG3,
+    LG4,
+    LG5,
+    LG6,
+    LG7,
+    LN2_HIGH,
+    LN2_LOW,
+    LOG2_E,
+    ROUNDING,
+    SQRT_HALF_BITS,
+)
 from histreg.tabular.simple_models import SimpleInputs
 
 Floats = NDArray[np.float64]
@@ -32,20 +57,6 @@ LANES = 8  # sums are taken in this many parts, which a processor adds at once
 LEAST = 1e-300  # of a cdf, for its log odds
 N_STEPS = 512  # to find the points of residuals by
 MOST_LOG_ODDS = 700.0  # whose exponential is finite
-
-# Of log: the polynomial of fdlibm's e_log.c (Sun Microsystems 1993), off by 1 ulp.
-LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-LG1, LG2 = 6.666666666666735130e-01, 3.999999999940941908e-01
-LG3, LG4 = 2.857142874366239149e-01, 2.222219843214978396e-01
-LG5, LG6 = 1.818357216161805012e-01, 1.531383769920937332e-01
-LG7 = 1.479819860511658591e-01
-SQRT_HALF_BITS = np.int64(0x3FE6A09E667F3BCD)
-# Of exp: added to a number below 2^51 it leaves the nearest whole number in the bits.
-ROUNDING = 6755399441055744.0
-LOG2_E = 1.44269504088896338700
-E3, E4, E5, E6, E7 = 1 / 6, 1 / 24, 1 / 120, 1 / 720, 1 / 5040
-E8, E9, E10, E11 = 1 / 40320, 1 / 362880, 1 / 3628800, 1 / 39916800
-E12, E13 = 1 / 479001600, 1 / 6227020800
 
 
 class CompiledBlend:

@@ -77,15 +77,12 @@ class ForestModel(SimpleModel):
         numbers = numbers.clamp(-largest, largest)
         return torch.cat([numbers.float(), inputs.codes.float()], dim=1)
 
-    def forward(self, inputs: SimpleInputs, *, by_search: bool = True) -> Tensor:
+    def forward(self, inputs: SimpleInputs) -> Tensor:
         """Return the value of each tree for each row, (n, T) float64."""
         features = self.features(inputs)
-        if not by_search:  # for ONNX, which has no loop over chunks
-            return self._values(features, stops_early=False)
-        parts = [self._values(part, stops_early=True) for part in features.split(CHUNK)]
-        return torch.cat(parts)
+        return torch.cat([self._values(part) for part in features.split(CHUNK)])
 
-    def _values(self, features: Tensor, *, stops_early: bool) -> Tensor:  # (n, T)
+    def _values(self, features: Tensor) -> Tensor:  # (n, T)
         node = self.roots.to(torch.int64).expand(features.shape[0], -1)
         columns = self.columns.to(torch.int64)
         children = self.branches.to(torch.int64).flatten()
@@ -93,7 +90,7 @@ class ForestModel(SimpleModel):
             number = features.gather(1, _at(columns, node))
             is_right = number > _at(self.thresholds, node)
             below = _at(children, 2 * node + is_right)
-            if stops_early and torch.equal(below, node):
+            if torch.equal(below, node):
                 break
             node = below
         return _at(self.values, node).to(torch.float64)

@@ -24,6 +24,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from histreg.tabular.compiled_kernels import kernel_sums
 from histreg.tabular.feature_model import FeatureModel
 from histreg.tabular.simple_models import Fitted, SimpleInputs, aligned, in_blocks
 
@@ -102,21 +103,34 @@ class KernelModel(FeatureModel):
         """Return the number of landmarks."""
         return {"n_landmarks": len(self.landmarks)}
 
-    def forward(self, inputs: SimpleInputs, *, by_search: bool = True) -> Tensor:
-        """Return predictions of shape (n,), float64.
-
-        Nothing is searched; without ``by_search`` all rows are one block, for ONNX.
-        """
-        features = self.features(inputs)
-        if not by_search:
-            return self._of_block(features)
-        return self.of_features(features)
+    def forward(self, inputs: SimpleInputs) -> Tensor:
+        """Return predictions of shape (n,), float64."""
+        return self.of_features(self.features(inputs))
 
     def of_features(self, features: Tensor) -> Tensor:
         """Return predictions: (n, p) -> (n,), the same for a row in any company."""
-        return in_blocks(self._of_block, features)
+        loop = kernel_sums()
+        if loop is None:
+            return in_blocks(self.of_block, features)
+        landmarks = aligned(self.landmarks)
+        known = (
+            landmarks.square().sum(dim=1).numpy(),
+            self.weight.numpy(),
+            self.amplitude.item(),
+            self.slope.item(),
+        )
 
-    def _of_block(self, features: Tensor) -> Tensor:
+        def summed(some: Tensor) -> Tensor:
+            scaled = aligned(some * self.inverse_lengths)
+            products, squares = scaled @ landmarks.T, scaled.square().sum(dim=1)
+            sums = torch.empty_like(squares)
+            loop(products.numpy(), squares.numpy(), *known, sums.numpy())
+            return self.within_limits(sums + self.bias)
+
+        return in_blocks(summed, features)
+
+    def of_block(self, features: Tensor) -> Tensor:
+        """Return the same of one block: sums may depend on how many rows it has."""
         scaled, landmarks = features * self.inverse_lengths, self.landmarks
         shared = covariance(
             aligned(scaled), aligned(landmarks), self.amplitude, self.slope

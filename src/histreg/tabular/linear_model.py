@@ -37,13 +37,8 @@ class LinearModel(FeatureModel):
         weight = torch.zeros(self.n_features, dtype=torch.float64)
         self.register_buffer("weight", weight)
 
-    def forward(
-        self,
-        inputs: SimpleInputs,
-        *,
-        by_search: bool = True,  # noqa: ARG002
-    ) -> Tensor:
-        """Return predictions of shape (n,), float64; nothing is searched."""
+    def forward(self, inputs: SimpleInputs) -> Tensor:
+        """Return predictions of shape (n,), float64."""
         # Not by a product of matrices, whose rounding depends on the number of rows.
         products = self.features(inputs) * self.weight
         return self.within_limits(products.sum(dim=-1) + self.bias)

@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -27,16 +28,34 @@ from histreg._files import atomic_write
 from histreg._tensors import as_float64
 from histreg.errors import InputError
 from histreg.tabular import conformal
-from histreg.tabular.blending import Blend
+from histreg.tabular.blending import (
+    Blend,
+    Part,
+    Votes,
+    masses,
+    mean_of,
+    relative_spread,
+)
 from histreg.tabular.calibrated import corrections_of
 from histreg.tabular.columns import NumberScaling, calendar, named_kinds
+from histreg.tabular.kernel_model import KernelModel
 from histreg.tabular.model import Model
 from histreg.tabular.networks import Stack
 from histreg.tabular.objectives import OnHistogram, OnNumber
+from histreg.tabular.onnx_trees import (
+    ML_DOMAIN,
+    Ensemble,
+    Ensembles,
+    ensemble_of_forest,
+    ensemble_of_trees,
+    import_ml,
+    interpolated,
+    interpolation,
+    trees_columns,
+)
 from histreg.tabular.row_groups import RowGroups
 from histreg.tabular.simple_models import SimpleInputs
-
-ML_DOMAIN, ML_VERSION = "ai.onnx.ml", 3  # of LabelEncoder, since version 2
+from histreg.tabular.tree_model import TreeModel
 
 
 class Exported(nn.Module):
@@ -80,6 +99,13 @@ class Exported(nn.Module):
         self.atoms = model.atoms
         pairs = zip(model.blends or (), model.objective.bins, strict=False)
         self.geometries = [blend.geometry(bins) for blend, bins in pairs]
+        self.ensembles = Ensembles()
+        self.scores = interpolation(
+            self.scaling.knots.numpy(), self.scaling.scores.numpy()
+        )
+        blends = model.blends or ()
+        self.trees = [list(map(_trees_of, blend.all_parts)) for blend in blends]
+        self.residuals = list(map(_residuals_of, blends))
         self.centers: Tensor  # (m, k)
         self.borders: Tensor  # (m, k + 1)
         self.center: Tensor  # (m,)
@@ -115,11 +141,15 @@ class Exported(nn.Module):
         if codes is None:  # a table without labels
             codes = torch.zeros(numbers.shape[0], 0, dtype=torch.int64)
         numbers = self._with_calendar(numbers)
-        scaled = self.scaling(numbers, by_search=False)
-        outputs = self.stack(scaled, codes).to(torch.float64)  # (M, n, m, o)
+        scaled = self._scaled(numbers)
+        outputs = self.stack(scaled, codes)  # (M, n, m, o)
         if not self.is_histogram:
-            return self.center + self._average(outputs.squeeze(-1)) * self.scale
-        probs = self._average(outputs.softmax(dim=-1))  # (n, m, k)
+            outputs = outputs.to(torch.float64).squeeze(-1)
+            return self.center + self._average(outputs) * self.scale
+        if self.blends is None:  # the smallest probabilities matter
+            outputs = outputs.to(torch.float64)
+        probs = outputs.softmax(dim=-1).to(torch.float64)
+        probs = self._average(probs)  # (n, m, k)
         if self.blends is not None:
             probs = self._blended(probs, SimpleInputs(numbers, scaled, codes))
         mean = (probs * self.centers).sum(dim=-1)
@@ -144,18 +174,67 @@ class Exported(nn.Module):
         ]
         return torch.cat(parts, dim=1) if "time" in self.kinds else numbers
 
+    def _scaled(self, numbers: Tensor) -> Tensor:
+        """Return what `NumberScaling` does, by a search that ONNX has."""
+        columns = numbers.index_select(1, self.scaling.kept)  # (n, kept)
+        if not len(self.scaling.kept):
+            return self.scaling.with_gaps(columns, numbers)
+        segments = self.ensembles.exported(self.scores, columns)
+        segments = segments.unflatten(1, (-1, 4))
+        return self.scaling.with_gaps(interpolated(columns, segments), numbers)
+
     def _blended(self, probs: Tensor, inputs: SimpleInputs) -> Tensor:  # (n, m, k)
         assert self.blends is not None
-        by_target = []
-        for i, (blend, geometry) in enumerate(
-            zip(self.blends, self.geometries, strict=True)
-        ):
-            assert isinstance(blend, Blend)
-            own = blend.divided(probs[:, i])
-            predicted = blend.predicted(inputs, own, geometry, by_search=False)
-            mixed = blend.mixed(own, predicted, geometry, by_search=False)
-            by_target.append(blend.placed(mixed))
+        by_target = [
+            self._mixed(self.blends[i], probs[:, i], inputs, i)
+            for i in range(len(self.geometries))
+        ]
         return torch.stack(by_target, dim=1)
+
+    def _mixed(
+        self, blend: nn.Module, probs: Tensor, inputs: SimpleInputs, i: int
+    ) -> Tensor:
+        """Return what `Blend.distribution` does for the i-th target: (n, k)."""
+        assert isinstance(blend, Blend)
+        borders, cells, shares = self.geometries[i]
+        networks = blend.divided(probs)
+        spread = relative_spread(networks, borders, blend.typical_spread)
+        mixture = networks if shares is None else networks @ shares
+        mixture = blend.weights[0] * mixture
+        points, weights, powers = [], [], []
+        for j, part in enumerate(blend.all_parts):
+            weight = blend.weights[1 + j]
+            if isinstance(part, Votes):
+                features = part.model.features(inputs)
+                votes = self.ensembles.exported(self.trees[i][j], features)
+                mass = part.probs(votes.to(torch.float64), spread, cells)
+                mixture = mixture + weight * mass
+                continue
+            if part.model is None:
+                own = mean_of(networks, borders)
+            elif isinstance(part.model, TreeModel):
+                columns = trees_columns(part.model, inputs)
+                sums = self.ensembles.exported(self.trees[i][j], columns)
+                own = part.model.bias + sums.squeeze(1)
+            elif isinstance(part.model, KernelModel):
+                own = part.model.of_block(part.model.features(inputs))
+            else:
+                own = part.model(inputs)
+            points.append(own)
+            weights.append(weight)
+            powers.append(part.power)
+        if points:  # the cdfs around them, at once
+            predicted = torch.stack(points, dim=1)  # (n, J)
+            scale = spread[:, None] ** torch.stack(powers)
+            residuals = (cells[1:-1, None] - predicted[:, None]) / scale[:, None]
+            segments = self.ensembles.exported(
+                self.residuals[i], residuals.flatten(0, 1)
+            ).unflatten(1, (-1, 4))
+            cdfs = interpolated(residuals.flatten(0, 1), segments)  # (n (k - 1), J)
+            own_weights = torch.stack(weights)
+            cdf = (cdfs @ own_weights).view_as(residuals[..., 0])
+            mixture = mixture + masses(cdf, own_weights.sum())
+        return blend.placed(_sharpened(mixture, blend.sharpness))
 
     def _average(self, values: Tensor) -> Tensor:
         # mean() would have the name of our output in the graph.
@@ -196,6 +275,49 @@ class Exported(nn.Module):
                 index == self.centers.shape[1] - 1, self.borders[i, -2] + z, y
             )
         return y
+
+
+def _trees_of(part: Part | Votes) -> Ensemble | None:
+    """Return the trees of a part of a mixture, if it has any."""
+    if isinstance(part, Votes):
+        return ensemble_of_forest(part.model)
+    return ensemble_of_trees(part.model) if isinstance(part.model, TreeModel) else None
+
+
+def _residuals_of(blend: Blend) -> Ensemble | None:
+    """Return the cdfs of the residuals of all parts that have some."""
+    own = [part.residuals for part in blend.all_parts if isinstance(part, Part)]
+    if not own:
+        return None
+    longest = max(len(residuals.points) for residuals in own)
+    # Beyond the last point the cdf is 1, so that it may be repeated.
+    points, levels = (
+        np.stack([np.pad(one, (0, longest - len(one)), mode="edge") for one in each])
+        for each in (
+            [residuals.points.numpy() for residuals in own],
+            [residuals.levels.numpy() for residuals in own],
+        )
+    )
+    return interpolation(points, levels)
+
+
+def _sharpened(probs: Tensor, sharpness: Tensor) -> Tensor:
+    """Return what `sharpened` does, by fewer operators of ONNX: (n, k) -> (n, k)."""
+    padded = F.pad(probs, (1, 1))  # (n, k + 2)
+    below = padded[:, :-1].cumsum(dim=-1)  # (n, k + 1), at the borders
+    above = torch.onnx.ops.symbolic(
+        "CumSum",
+        (padded[:, 1:], torch.tensor(1)),
+        {"reverse": 1},
+        dtype=probs.dtype,
+        shape=below.shape,
+    )
+    a, b = below.clamp(0, 1) ** sharpness, above.clamp(0, 1) ** sharpness
+    total = a + b
+    cdf, survival = a / total, b / total
+    up, down = cdf[:, 1:] - cdf[:, :-1], survival[:, :-1] - survival[:, 1:]
+    # Each difference is accurate where its terms are small.
+    return torch.where(cdf[:, :-1] > 0.5, down, up).clamp(min=0)
 
 
 def _groups_of(
@@ -336,6 +458,7 @@ def export(
         "kinds": named_kinds(model.kinds),
     }
     proto = program.model_proto
+    exported.ensembles.write(proto)
     if takes_text:
         if n_labels:
             take_text(proto, "codes", "labels", model.codes.levels)
@@ -397,8 +520,7 @@ def take_text(
     others = list(graph.node)
     del graph.node[:]
     graph.node.extend([*nodes, *others])
-    if not any(one.domain == ML_DOMAIN for one in proto.opset_import):
-        proto.opset_import.append(helper.make_opsetid(ML_DOMAIN, ML_VERSION))
+    import_ml(proto)
 
 
 def check_any_rows(program: torch.onnx.ONNXProgram) -> None:

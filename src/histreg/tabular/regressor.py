@@ -1131,12 +1131,13 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             Return the quantiles of the calibrated distribution, see
             `predict_calibrated`.
         takes_text : bool
-            Take labels and groups as text, instead of their positions in lists. The
-            runtime must have the operators of the domain ``ai.onnx.ml``, as ONNX
-            Runtime does.
+            Take labels and groups as text, instead of their positions in lists.
 
         Notes
         -----
+        The runtime must have the operators of version 5 of the domain ``ai.onnx.ml``,
+        such as TreeEnsemble; the tests use ONNX Runtime 1.31.
+
         Inputs: ``numbers`` (n, d) float64, the columns of numbers, with times as
         seconds since 1970 and durations in seconds, and, if there are
         columns of labels, ``codes`` (n, c) int64: the position of each label, from 1,

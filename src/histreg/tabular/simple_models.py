@@ -38,11 +38,8 @@ class SimpleModel(nn.Module, ABC):
     """A model that predicts one number; its buffers are all that it has learnt."""
 
     @abstractmethod
-    def forward(self, inputs: SimpleInputs, *, by_search: bool = True) -> Tensor:
-        """Return predictions of shape (n,), of a forest (n, T), float64.
-
-        ``by_search`` is that of `n_below`.
-        """
+    def forward(self, inputs: SimpleInputs) -> Tensor:
+        """Return predictions of shape (n,), of a forest (n, T), float64."""
 
     def described(self) -> dict[str, int]:
         """Return the sizes that the columns of a table do not imply."""
@@ -68,28 +65,6 @@ class Fitted(NamedTuple):
     def at(self, rows: Tensor) -> Fitted:
         """Return the same with predictions for some of the rows."""
         return Fitted(self.model, self.held_out[rows])
-
-
-def n_below(
-    borders: Tensor, values: Tensor, *, or_equal: bool = False, by_search: bool = True
-) -> Tensor:
-    """Return how many of the rising borders lie below each value, int64.
-
-    Parameters
-    ----------
-    borders : Tensor of shape (b,) or (d, b)
-    values : Tensor of shape (..., n), or (d, n)
-    or_equal : bool
-        Whether borders equal to a value count as well.
-    by_search : bool
-        False compares with every border instead of searching, which ONNX does not
-        support.
-    """
-    if by_search:
-        return torch.searchsorted(borders, values.contiguous(), right=or_equal)
-    compare = torch.le if or_equal else torch.lt
-    is_below = compare(borders.unsqueeze(-2), values.unsqueeze(-1))
-    return is_below.to(torch.int64).sum(dim=-1)
 
 
 def in_blocks(of_block: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:

@@ -20,7 +20,7 @@ from histreg._threads import boosting_threads
 from histreg.errors import InputError
 from histreg.tabular.compiled_columns import level_loop
 from histreg.tabular.compiled_trees import leaf_sums
-from histreg.tabular.simple_models import Fitted, SimpleInputs, SimpleModel, n_below
+from histreg.tabular.simple_models import Fitted, SimpleInputs, SimpleModel
 
 if TYPE_CHECKING:
     from sklearn.ensemble import HistGradientBoostingRegressor
@@ -85,27 +85,30 @@ class TreeModel(SimpleModel):
         for name, (shape, dtype) in parts.items():
             self.register_buffer(name, torch.zeros(shape, dtype=dtype))
 
-    def codes(self, inputs: SimpleInputs, *, by_search: bool = True) -> Tensor:
+    def codes(self, inputs: SimpleInputs) -> Tensor:
         """Return the coded columns, (d + G c, n) uint8."""
-        if by_search and is_loaded():
+        if is_loaded():
             levels = torch.empty(inputs.numbers.shape[::-1], dtype=torch.uint8)
             parts = (inputs.numbers, self.borders, levels)
             level_loop()(*(part.numpy() for part in parts))
             coded = [levels]
         else:
             numbers = inputs.numbers.T  # (d, n)
-            places = n_below(self.borders, numbers, by_search=by_search) + 1
+            places = torch.searchsorted(self.borders, numbers.contiguous()) + 1
             coded = [places.masked_fill(numbers.isnan(), 0).to(torch.uint8)]
+        return torch.cat([*coded, *self.label_codes(inputs.codes)])
+
+    def label_codes(self, codes: Tensor) -> list[Tensor]:
+        """Return the coded columns of labels (n, c): G c times (1, n) uint8."""
+        coded = []
         for ranks in self.ranks:
             by_column = ranks.split(self.n_codes) if self.n_codes else ()
-            for own, labels in zip(by_column, inputs.codes.unbind(1), strict=True):
+            for own, labels in zip(by_column, codes.unbind(1), strict=True):
                 coded.append(own.index_select(0, labels).unsqueeze(0))
-        return torch.cat(coded)
+        return coded
 
-    def forward(self, inputs: SimpleInputs, *, by_search: bool = True) -> Tensor:
+    def forward(self, inputs: SimpleInputs) -> Tensor:
         """Return predictions of shape (n,), float64."""
-        if not by_search:  # for ONNX, which has no loop over chunks either
-            return self._sum(self.codes(inputs, by_search=False))
         n = len(inputs.numbers)
         add_leaves = leaf_sums()
         parts = []
