@@ -31,6 +31,14 @@ def test_the_code_of_a_page_runs_from_top_to_bottom(
     capsys.readouterr()
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # torch.onnx and onnxruntime warn of their parts
+def test_the_chapter_on_export_runs_in_onnxruntime(tmp_path, monkeypatch):
+    pytest.importorskip("onnxruntime")
+    parts = blocks("docs/guide_network.md", "python|py")
+    run_in_one_session(parts, monkeypatch, tmp_path)
+
+
 def test_the_pages_have_blocks_to_run():
     assert sum(len(blocks(page, "python")) for page in DOCS) >= 25
 
