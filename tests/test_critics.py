@@ -87,3 +87,20 @@ def test_a_short_run_has_a_record_for_each_seed_that_names_its_commit(game, pack
     assert [r["seed"] for r in records] == [3, 5]
     assert all(len(r["returns"]) == critics.N_POINTS for r in records)
     assert {"commit", "torch", "gymnasium"} <= records[0]["environment"].keys()
+
+
+def test_runs_that_are_in_the_file_are_not_repeated(tmp_path, monkeypatch):
+    out = tmp_path / "critics.jsonl"
+
+    def run(seeds):
+        options = ["--games", "CartPole", "--methods", "MSE", "--steps", "540"]
+        command = ["critics.py", "--out", str(out), "--seeds", seeds, *options]
+        monkeypatch.setattr("sys.argv", command)
+        critics.main()
+        return critics.read(out)
+
+    first = run("1-2")
+    assert [record["seed"] for record in first] == [1, 2]
+    assert run("1-2") == first
+    more = run("1-4")
+    assert more[:2] == first and [record["seed"] for record in more[2:]] == [3, 4]
