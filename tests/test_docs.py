@@ -103,6 +103,19 @@ def test_what_the_page_on_critics_shows_is_what_its_records_say():
     assert benchmark.table(records) in page and benchmark.starts(records) in page
 
 
+def test_what_the_guide_says_of_int8_is_what_its_records_say():
+    lines = (ROOT / "results" / "int8.jsonl").read_text().splitlines()
+    records = list(map(json.loads, lines))
+    changes = [f"{100 * record['change']:+.2f}" for record in records]
+    scores = [f"{record['crps']['float32']:.2f}" for record in records]
+    page = (ROOT / "docs" / "guide_network.md").read_text().replace("\n", " ")
+    for first, second, third in (scores, changes):
+        assert f"{first}, {second} and {third}" in page
+    largest = max(abs(record["change"]) for record in records)
+    frameworks = (ROOT / "docs" / "frameworks.md").read_text()
+    assert f"the CRPS changes by at most {100 * largest:.2f} %" in frameworks
+
+
 def test_what_the_page_on_forecasting_shows_is_what_its_records_say():
     benchmark = script("forecasting.py", "benchmarks")
     table = benchmark.table(benchmark.read(ROOT / "results" / "forecasting.jsonl"))
