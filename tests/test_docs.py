@@ -116,6 +116,15 @@ def test_what_the_guide_says_of_int8_is_what_its_records_say():
     assert f"the CRPS changes by at most {100 * largest:.2f} %" in frameworks
 
 
+def test_what_the_page_on_frameworks_says_of_its_recipes_is_what_their_records_say():
+    lines = (ROOT / "results" / "recipes.jsonl").read_text().splitlines()
+    page = (ROOT / "docs" / "frameworks.md").read_text()
+    for record in map(json.loads, lines):
+        (row,) = re.findall(rf"^\| {record['recipe']} \|.*", page, re.MULTILINE)
+        assert f" {record['number']:.2f} " in row
+        assert set(record["environment"].values()) & set(row.split(" | "))  # version
+
+
 def test_what_the_page_on_forecasting_shows_is_what_its_records_say():
     benchmark = script("forecasting.py", "benchmarks")
     table = benchmark.table(benchmark.read(ROOT / "results" / "forecasting.jsonl"))
