@@ -191,7 +191,7 @@ bench-critics: $(FRAMEWORKS)/.installed
 	$(FRAMEWORKS)/bin/python benchmarks/critics.py --out build/critics.jsonl --table
 
 test-frameworks: $(FRAMEWORKS)/.installed $(FORECASTERS)/.installed
-	$(FRAMEWORKS)/bin/python -m pytest -q tests/frameworks tests/conformance tests/test_rl.py
+	$(FRAMEWORKS)/bin/python -m pytest -q tests/frameworks tests/conformance tests/test_rl.py tests/test_critics.py
 	$(FORECASTERS)/bin/python -m pytest -q tests/frameworks
 
 $(FRAMEWORKS)/.installed: pyproject.toml constraints.txt

@@ -67,10 +67,12 @@ def _gymnasium(name: str) -> Callable[[], Any]:
 
 
 def _minatar(name: str) -> Any:
-    import minatar.gym
+    name = f"MinAtar/{name}-v1"
+    if name not in gymnasium.registry:
+        import minatar.gym
 
-    minatar.gym.register_envs()
-    game = gymnasium.make(f"MinAtar/{name}-v1", disable_env_checker=True)
+        minatar.gym.register_envs()
+    game = gymnasium.make(name, disable_env_checker=True)
     return gymnasium.wrappers.FlattenObservation(game)
 
 
@@ -706,7 +708,7 @@ def main() -> None:
             new = run(GAMES[name], method, seeds, steps)
             arguments.out.parent.mkdir(parents=True, exist_ok=True)
             with arguments.out.open("a") as file:
-                file.writelines(json.dumps(record) + "\n" for record in new)
+                file.write("".join(json.dumps(record) + "\n" for record in new))
             mean = np.mean([curve(record).mean() for record in new])
             cost = sum(record["cpu_s"] for record in new)
             print(f"{name}, {method}: {mean:.1f}, {cost:.0f} s", flush=True)

@@ -69,8 +69,38 @@ def test_bins_grow_for_each_seed_and_the_loss_is_that_over_its_own_bins():
     assert_close(total, expected, rtol=1e-4, atol=1e-4)
 
 
-def test_a_short_run_has_a_record_for_each_seed_that_names_its_commit():
-    records = critics.run(GAME, "HL-Gauss, growing", [3, 5], steps=540)
+# Pygame, which LunarLander imports, warns of what it imports.
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize(
+    ("game", "package"),
+    [
+        ("CartPole", "gymnasium"),
+        ("Pendulum", "gymnasium"),  # TD3
+        ("LunarLander", "Box2D"),
+        ("Breakout", "minatar"),
+    ],
+)
+def test_a_short_run_has_a_record_for_each_seed_that_names_its_commit(game, package):
+    pytest.importorskip(package, reason="see `make test-frameworks`")
+    game = critics.GAMES[game]
+    records = critics.run(game, "HL-Gauss, growing", [3, 5], steps=540)
     assert [r["seed"] for r in records] == [3, 5]
     assert all(len(r["returns"]) == critics.N_POINTS for r in records)
     assert {"commit", "torch", "gymnasium"} <= records[0]["environment"].keys()
+
+
+def test_runs_that_are_in_the_file_are_not_repeated(tmp_path, monkeypatch):
+    out = tmp_path / "critics.jsonl"
+
+    def run(seeds):
+        options = ["--games", "CartPole", "--methods", "MSE", "--steps", "540"]
+        command = ["critics.py", "--out", str(out), "--seeds", seeds, *options]
+        monkeypatch.setattr("sys.argv", command)
+        critics.main()
+        return critics.read(out)
+
+    first = run("1-2")
+    assert [record["seed"] for record in first] == [1, 2]
+    assert run("1-2") == first
+    more = run("1-4")
+    assert more[:2] == first and [record["seed"] for record in more[2:]] == [3, 4]

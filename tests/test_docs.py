@@ -31,6 +31,14 @@ def test_the_code_of_a_page_runs_from_top_to_bottom(
     capsys.readouterr()
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # torch.onnx and onnxruntime warn of their parts
+def test_the_chapter_on_export_runs_in_onnxruntime(tmp_path, monkeypatch):
+    pytest.importorskip("onnxruntime")
+    parts = blocks("docs/guide_network.md", "python|py")
+    run_in_one_session(parts, monkeypatch, tmp_path)
+
+
 def test_the_pages_have_blocks_to_run():
     assert sum(len(blocks(page, "python")) for page in DOCS) >= 25
 
@@ -93,6 +101,28 @@ def test_what_the_page_on_critics_shows_is_what_its_records_say():
     records = benchmark.read(ROOT / "results" / "critics.jsonl")
     page = (ROOT / "docs" / "critics.md").read_text()
     assert benchmark.table(records) in page and benchmark.starts(records) in page
+
+
+def test_what_the_guide_says_of_int8_is_what_its_records_say():
+    lines = (ROOT / "results" / "int8.jsonl").read_text().splitlines()
+    records = list(map(json.loads, lines))
+    changes = [f"{100 * record['change']:+.2f}" for record in records]
+    scores = [f"{record['crps']['float32']:.2f}" for record in records]
+    page = (ROOT / "docs" / "guide_network.md").read_text().replace("\n", " ")
+    for first, second, third in (scores, changes):
+        assert f"{first}, {second} and {third}" in page
+    largest = max(abs(record["change"]) for record in records)
+    frameworks = (ROOT / "docs" / "frameworks.md").read_text()
+    assert f"the CRPS changes by at most {100 * largest:.2f} %" in frameworks
+
+
+def test_what_the_page_on_frameworks_says_of_its_recipes_is_what_their_records_say():
+    lines = (ROOT / "results" / "recipes.jsonl").read_text().splitlines()
+    page = (ROOT / "docs" / "frameworks.md").read_text()
+    for record in map(json.loads, lines):
+        (row,) = re.findall(rf"^\| {record['recipe']} \|.*", page, re.MULTILINE)
+        assert f" {record['number']:.2f} " in row
+        assert set(record["environment"].values()) & set(row.split(" | "))  # version
 
 
 def test_what_the_page_on_forecasting_shows_is_what_its_records_say():

@@ -148,6 +148,60 @@ def test_a_backup_onto_other_bins_keeps_the_mean(generator):
     assert_close(Histogram(uneven, probs=probs).mean, expected, rtol=0, atol=1e-11)
 
 
+ODD_BINS = {
+    "two": Bins([0.0, 1.0, 3.0]),
+    "three": Bins([-7.0, -6.5, 0.0, 100.0]),
+    "symexp": rl.symexp_bins(31),
+    "tiny": Bins.uniform(-1e-20, 1e-20, 5),
+}
+
+
+@pytest.mark.parametrize("onto", ODD_BINS.values(), ids=ODD_BINS)
+@pytest.mark.parametrize("bins", ODD_BINS.values(), ids=ODD_BINS)
+@pytest.mark.parametrize("target", ["projected", "gaussian"])
+def test_backups_onto_any_bins_of_any_reward_and_discount(
+    target, bins, onto, generator, dtype
+):
+    rewards = [0.0, 1e30, -1e30, onto.low, onto.high, onto.centers[-1].item(), -5.0]
+    discounts = [0.0, 1.0, 0.99, 1e-30, 1.5]
+    pairs = torch.cartesian_prod(torch.tensor(rewards), torch.tensor(discounts))
+    r, g = pairs.to(dtype).unflatten(0, (7, 5)).unbind(-1)  # (7, 5) each
+    logits = 3 * torch.randn(7, 5, bins.n_bins, generator=generator, dtype=dtype)
+    z = Histogram(bins, logits=logits)
+    sigma = 0.3 * (onto.high - onto.low) / onto.n_bins
+    centers, borders = onto.centers.numpy(), onto.borders.numpy()
+
+    def slow(y):
+        if target == "projected":
+            return references.two_hot(y, centers)
+        return references.gaussian_target(np.clip(y, *borders[[0, -1]]), borders, sigma)
+
+    options = {} if target == "projected" else {"sigma": sigma, "keeps_mean": False}
+    actual = rl.backup(z, r, g, bins=onto, target=target, **options)
+    flat = (part.flatten(0, 1).double().numpy() for part in (z.probs, r, g))
+    expected = [
+        references.bellman_backup(p, bins.centers.numpy(), *each, slow)
+        for p, *each in zip(*flat, strict=True)
+    ]
+    expected = torch.tensor(np.array(expected)).unflatten(0, (7, 5))
+    assert actual.dtype == dtype
+    assert_close(actual.double(), expected, **TOLERANCE[dtype])
+    empty = rl.backup(z[:0], r[:0], g[:0], bins=onto, target=target, **options)
+    assert empty.shape == (0, 5, onto.n_bins)
+
+
+@pytest.mark.parametrize("options", BACKUPS.values(), ids=BACKUPS)
+def test_a_prediction_after_the_end_of_an_episode_is_not_used(options, generator):
+    z, rewards, discounts = some_transitions(BINS["even"], generator, 2, 6)
+    spoilt = z.logits.masked_fill((discounts == 0).unsqueeze(-1), math.nan)
+    with_nan = Histogram(z.bins, logits=spoilt)
+    actual = rl.backup(with_nan, rewards, discounts, **options)
+    expected = rl.backup(z, rewards, discounts, **options)
+    assert_close(actual, expected, **TOLERANCE[torch.float64])
+    one = rl.backup(with_nan[0, 0], rewards[0, 0], discounts[0, 0], **options)
+    assert one.shape == (16,) and torch.equal(one, actual[0, 0])
+
+
 def test_smoothing_adds_up_over_backups():
     """One state that leads to itself: the variance converges to sigma² / (1 - γ²)."""
     bins, gamma, sigma = Bins.uniform(-200.0, 200.0, 400), 0.9, 2.0
@@ -221,6 +275,17 @@ def test_integers_are_not_rounded_to_integers():
     assert_close(y, torch.tensor([3.5, 5.0, 6.5]))
 
 
+@pytest.mark.parametrize("half", [torch.float16, torch.bfloat16])
+def test_returns_of_half_precision_are_float32(half):
+    rewards, gamma = torch.tensor([70_000.0, 1.25]), torch.tensor([0.5, 0.999])
+    y = rl.bootstrapped(rewards, torch.tensor([2.0, 1024.0], dtype=half), gamma)
+    assert_close(y, torch.tensor([70_001.0, 1024.226]))
+    never = torch.zeros(2, dtype=torch.bool)
+    steps = rl.n_step(torch.tensor([1024.0, 1.0], dtype=half), gamma, terminated=never)
+    assert_close(steps.rewards, torch.tensor(1024.5))
+    assert steps.discounts.dtype == torch.float32
+
+
 def test_a_value_after_the_end_is_not_used():
     values = torch.tensor([math.nan, math.inf, 2.0])
     y = rl.bootstrapped(torch.ones(3), values, torch.tensor([0.0, 0.0, 0.5]))
@@ -247,6 +312,8 @@ def test_the_logits_of_the_actions_taken(generator):
     logits = torch.randn(4, 2, 3, 5, generator=generator)
     actions = torch.randint(0, 3, (4, 2), generator=generator)
     chosen = rl.taken(logits, actions)
+    for dtype in (torch.int32, torch.uint8):  # as memories of transitions have them
+        assert torch.equal(chosen, rl.taken(logits, actions.to(dtype)))
     for i in range(4):
         for j in range(2):
             assert torch.equal(chosen[i, j], logits[i, j, actions[i, j]])
@@ -317,6 +384,25 @@ def test_a_soft_update_refuses_critics_with_different_bins():
         rl.soft_update(target, source, 0.1)
     target.load_state_dict(source.state_dict())  # a full copy brings the bins
     rl.soft_update(target, source, 0.1)
+
+
+def test_networks_of_other_shapes_are_refused_before_anything_moves():
+    bins = BINS["even"]
+    source = nn.Sequential(nn.Linear(3, 3), HistogramHead(3, bins))
+    target = copy.deepcopy(source)
+    source[1].linear.bias = nn.Parameter(torch.zeros(1))  # would be broadcast
+    before = copy.deepcopy(target.state_dict())
+    with pytest.raises(ValueError, match="of the same shapes"):
+        rl.soft_update(target, source, 0.5)
+    assert all(torch.equal(v, before[k]) for k, v in target.state_dict().items())
+
+
+def test_no_head_grows_if_one_cannot():
+    bins = Bins.uniform(0.0, 1.0, 51)
+    heads = [HistogramHead(3, bins), HistogramHead(3, bins, bias=False)]
+    with pytest.raises(ValueError, match="bias=True"):
+        rl.grow(torch.tensor([30.0]), heads)
+    assert {head.bins for head in heads} == {bins}
 
 
 # ---- symlog and symexp
@@ -431,5 +517,9 @@ def test_invalid_input_gets_one_sentence(call, sentence):
 def test_flags_are_bool_and_values_are_histograms():
     with pytest.raises(TypeError, match="terminated must hold bool"):
         rl.n_step(torch.ones(3), torch.ones(3), terminated=torch.ones(3))
+    with pytest.raises(TypeError, match="actions must hold integers, got"):
+        rl.taken(torch.ones(3, 2, 5), torch.zeros(3))
+    with pytest.raises(TypeError, match="terminated must be a Tensor, got None"):
+        rl.n_step(torch.ones(3), torch.ones(3), terminated=None)
     with pytest.raises(TypeError, match="next_values must be a Histogram"):
         rl.backup(torch.ones(3, 5), torch.ones(3), torch.ones(3))

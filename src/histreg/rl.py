@@ -68,8 +68,8 @@ def bootstrapped(rewards: Tensor, values: Tensor, discounts: Tensor) -> Tensor:
     Returns
     -------
     Tensor of shape (...)
-        In the dtype of the values, torch's default if these are integers, without a
-        gradient.
+        In the dtype of the values, float32 for half precision and torch's default for
+        integers, without a gradient.
 
     Examples
     --------
@@ -80,9 +80,9 @@ def bootstrapped(rewards: Tensor, values: Tensor, discounts: Tensor) -> Tensor:
     check_tensor("values", values)
     _check_transitions(rewards, discounts, values.shape, "like the values")
     values = values.to(_float_dtype(values))
-    discounts = discounts.to(values)
+    rewards, discounts = rewards.to(values), discounts.to(values)
     later = (discounts * values).masked_fill(discounts == 0, 0)
-    return (rewards.to(values) + later).detach()
+    return (rewards + later).detach()
 
 
 class Steps(NamedTuple):
@@ -126,7 +126,8 @@ def n_step(
     -------
     Steps
         ``rewards``, ``discounts`` and ``last``, each of shape (...); the first two in
-        the dtype of the rewards, torch's default if these are integers.
+        the dtype of the rewards, float32 for half precision and torch's default for
+        integers.
 
     Examples
     --------
@@ -141,6 +142,7 @@ def n_step(
             f"{tuple(rewards.shape)}"
         )
     _check_transitions(rewards, discounts, rewards.shape, "like the rewards")
+    check_tensor("terminated", terminated)
     truncated = torch.zeros_like(terminated) if truncated is None else truncated
     for name, ended in {"terminated": terminated, "truncated": truncated}.items():
         check_shape(name, ended, rewards.shape, because="like the rewards")
@@ -183,7 +185,8 @@ def backup(
         Z, the predicted returns of the next states. Mix or choose several critics
         first (`Histogram.mixture`, `minimum`).
     rewards, discounts : Tensors of shape (...)
-        See the module. Where the discount is 0 the result is the target of the reward.
+        See the module. Where the discount is 0 the result is the target of the reward,
+        even if the prediction for the next state is NaN.
     bins : Bins, optional
         Those of the result, of any number and widths; the bins of ``next_values`` if
         not given.
@@ -232,6 +235,9 @@ def backup(
             part.to(probs.device, wide) for part in (rewards, discounts)
         )
         centers = next_values.bins.centers.to(probs.device, wide)
+        # Where the discount is 0 all centers meet at the reward: one has all the mass.
+        is_over = (discounts == 0).unsqueeze(-1)
+        probs = probs.where(~is_over, torch.eye(1, len(centers))[0].to(probs))
         y = rewards.unsqueeze(-1) + discounts.unsqueeze(-1) * centers  # (..., j)
         y = y.clamp(bins.low, bins.high)
         windows = kind.windows(bins, probs.dtype, probs.device)
@@ -282,7 +288,8 @@ def taken(logits: Tensor, actions: Tensor) -> Tensor:
     ----------
     logits : Tensor of shape (..., a, k)
         Those of a head with one target per action.
-    actions : int64 Tensor of shape (...)
+    actions : Tensor of shape (...)
+        Integers of any size, from 0 to a - 1.
 
     Examples
     --------
@@ -298,7 +305,11 @@ def taken(logits: Tensor, actions: Tensor) -> Tensor:
             f"{tuple(logits.shape)}"
         )
     check_shape("actions", actions, logits.shape[:-2], because="for these logits")
-    index = actions[..., None, None].expand(*actions.shape, 1, logits.shape[-1])
+    if actions.dtype == torch.bool or actions.is_floating_point():
+        raise TypeError(
+            f"actions must hold integers, got {actions.dtype}; use actions.long()"
+        )
+    index = actions.long()[..., None, None].expand(*actions.shape, 1, logits.shape[-1])
     return logits.gather(-2, index).squeeze(-2)
 
 
@@ -373,6 +384,8 @@ def grow(
                 f"heads and criteria must have the same bins, got {bins} and "
                 f"{other.bins}"
             )
+    if any(head.linear.bias is None for head in heads):  # before one of them moves
+        raise InputError("grow needs heads with bias=True, got one without")
     new = bins.grown(y, padding_in_bins=padding_in_bins)
     if new == bins:
         return False
@@ -387,8 +400,9 @@ def grow(
 def soft_update(target: nn.Module, source: nn.Module, rate: float) -> None:
     """Move the parameters of a target network towards those of its source.
 
-    ``target = (1 - rate) * target + rate * source``; buffers are copied. An error if
-    the bins of two heads differ: their logits stand for different y.
+    ``target = (1 - rate) * target + rate * source``; buffers are copied. An error,
+    before anything moves, if the bins of two heads differ (their logits stand for
+    different y), or the shapes of two parameters or buffers.
 
     Parameters
     ----------
@@ -404,6 +418,13 @@ def soft_update(target: nn.Module, source: nn.Module, rate: float) -> None:
     if not 0 <= rate <= 1:
         raise InputError(f"rate must lie in [0, 1], got {rate=}")
     nets = target, source
+    tensors = [[*net.parameters(), *net.buffers()] for net in nets]
+    shapes = [[tuple(part.shape) for part in parts] for parts in tensors]
+    if shapes[0] != shapes[1]:
+        raise InputError(
+            "target and source must have parameters and buffers of the same shapes, "
+            f"got {shapes[0]} and {shapes[1]}"
+        )
     heads = ([m for m in net.modules() if isinstance(m, HistogramHead)] for net in nets)
     for one, other in zip(*heads, strict=True):
         if one.bins != other.bins:
@@ -461,9 +482,13 @@ def symexp_bins(n_bins: int = 255, *, limit: float = 20.0) -> Bins:
 
 
 def _float_dtype(tensor: Tensor) -> torch.dtype:
-    """Return the dtype of a tensor, or that of new floats if it holds integers."""
-    is_float = tensor.is_floating_point()
-    return tensor.dtype if is_float else torch.get_default_dtype()
+    """Return the dtype of returns: float32 for half precision, a default for integers.
+
+    float16 ends at 65,504 and resolves a return of 1,000 to 0.5.
+    """
+    if not tensor.is_floating_point():
+        return torch.get_default_dtype()
+    return torch.promote_types(tensor.dtype, torch.float32)
 
 
 def _check_transitions(
