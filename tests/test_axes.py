@@ -2,13 +2,14 @@
 
 import matplotlib
 import numpy as np
+import pytest
 
 matplotlib.use("Agg")
 
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 
-from histreg._axes import axes_or_new, draw_histogram, plain
+from histreg._axes import axes_or_new, draw_histogram, plain, show_dates
 
 
 def test_given_axes_are_used_and_new_ones_belong_to_pyplot():
@@ -35,3 +36,16 @@ def test_bins_that_are_nearly_points_are_lines_of_their_probability():
     assert draw_histogram(ax, probs, even, color="k") == "density"
     (stairs,) = ax.patches
     np.testing.assert_allclose(stairs.get_data().values, probs / 0.6)
+
+
+@pytest.mark.parametrize(
+    "days", [1 / 1440, 0.1, 1, 2.2, 3, 20, 59, 100, 400, 730, 1080, 1500, 9000, 40_000]
+)
+def test_a_span_of_any_length_has_a_few_dates(days):
+    ax = Figure(figsize=(3, 2)).add_subplot()
+    ax.plot([15_000, 15_000 + days], [0, 1])
+    show_dates(ax.xaxis)
+    ax.figure.draw_without_rendering()  # matplotlib warns if no interval fits
+    low, high = ax.get_xlim()
+    shown = [tick for tick in ax.get_xticks() if low <= tick <= high]
+    assert 1 <= len(shown) <= 6

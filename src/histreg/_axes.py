@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
 NARROW = 1e-3  # a bin of less, over the widest, is drawn as a point
 
@@ -32,6 +33,16 @@ def axes_or_new(ax: Axes | None, *, height: float = 3.6) -> Axes:
         ) from error
     _, axes = pyplot.subplots(figsize=(5.2, height), layout="constrained")
     return axes
+
+
+def show_dates(axis: Axis) -> None:
+    """Label an axis, whose numbers are days, with at most six dates."""
+    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+    # With matplotlib's five ticks at least, no interval fits spans such as three years.
+    locator = AutoDateLocator(minticks=2, maxticks=6)
+    axis.set_major_locator(locator)
+    axis.set_major_formatter(ConciseDateFormatter(locator))
 
 
 def draw_histogram(

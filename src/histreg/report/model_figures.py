@@ -12,13 +12,12 @@ import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.ticker import ScalarFormatter, StrMethodFormatter
 from numpy.typing import NDArray
 
-from histreg._axes import draw_histogram, short_label
+from histreg._axes import draw_histogram, short_label, show_dates
 from histreg.distribution import Histogram
 from histreg.report.colours import BLACK, BLUE, GREY, ORANGE
 from histreg.tabular.dependence import Dependence
@@ -261,8 +260,6 @@ def draw_time(
     for values, colour, name in ((y, ORANGE, "true"), (predicted, BLUE, "predicted")):
         means = [values[group].mean() for group in groups]
         ax.plot(days, means, color=colour, lw=1.4, label=name)
-    locator = AutoDateLocator(maxticks=7)
-    ax.xaxis.set_major_locator(locator)
-    ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+    show_dates(ax.xaxis)
     ax.legend(frameon=False)
     ax.set(ylabel="mean of successive rows")

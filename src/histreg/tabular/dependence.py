@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from histreg._axes import BLUE, GREY, axes_or_new, plain, short_label
+from histreg._axes import BLUE, GREY, axes_or_new, plain, short_label, show_dates
 from histreg._checks import check_choice, check_count
 from histreg.errors import InputError
 from histreg.tabular.column_groups import (
@@ -130,11 +130,7 @@ class Dependence:
             if sum(map(len, self.texts)) > 40:
                 ax.tick_params(axis="x", labelrotation=45)
         elif self.kind == "time":
-            from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
-
-            locator = AutoDateLocator(maxticks=6)
-            ax.xaxis.set_major_locator(locator)
-            ax.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+            show_dates(ax.xaxis)
         unit = " (seconds)" if self.kind == "duration" else ""
         ax.set_xlabel(plain(self.column) + unit)
         ax.set_ylabel(plain(names[0]) if len(names) == 1 else "average prediction")
