@@ -116,6 +116,19 @@ def test_collecting_keeps_records_of_older_versions_as_they_were_written(store):
     assert json.loads(path.read_text()) == written
 
 
+def test_a_line_stays_if_another_file_has_the_same_record(store):
+    store.save(record_of(RUN))
+    path, _ = store.collect("pole", [RUN])
+    written = path.read_text()
+    other = json.loads(written)
+    other["run"]["added_later"] = None
+    (store.root / "sigma.jsonl").write_text(f"{json.dumps(other)}\n")
+    (record,) = (store.root / "records").rglob("*.json")
+    record.unlink()
+    Store(store.root).collect("pole", [RUN])
+    assert path.read_text() == written
+
+
 def test_collecting_less_throws_no_record_away(store, tmp_path):
     for run in (RUN, OTHER):
         store.save(record_of(run))

@@ -29,7 +29,7 @@ import socket
 import time
 import traceback
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -161,7 +161,10 @@ class Store:
             self._collected = None  # read again, now that no other process writes
             contents = map(self._content, runs)
             ours = {record["key"]: record for record in contents if record is not None}
-            lines |= ours
+            for key, record in ours.items():
+                # The same record may be in several files, written by several versions.
+                if key not in lines or not _is_same(lines[key], record):
+                    lines[key] = record
             ordered = sorted(
                 lines.values(),
                 key=lambda line: (json.dumps(line.get("run")), line["key"]),
@@ -393,6 +396,12 @@ class _DamagedLine:
     number: int
     content: bytes
     why: str
+
+
+def _is_same(line: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether two lines are of one computation, whatever fields they were given."""
+    parts = ("finished", "elapsed_s", "metrics", "environment")
+    return all(line[part] == other[part] for part in parts)
 
 
 def _lines_of(path: Path) -> tuple[dict[str, dict[str, Any]], list[_DamagedLine]]:
