@@ -33,6 +33,18 @@ def test_it_takes_the_steps_of_torch(generator):
             assert_close(moment, reference.state[b][slot])
 
 
+def test_the_number_of_steps_is_float32_whatever_torch_s_default(generator):
+    [first, _] = parameters(generator)
+    first.grad = torch.ones_like(first)
+    optimizer = AdamW([first], learning_rate=0.1, weight_decay=0.3)
+    torch.set_default_dtype(torch.float64)
+    try:
+        optimizer.step()
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert optimizer.state[first]["step"].dtype == torch.float32
+
+
 def test_a_parameter_without_a_gradient_stays_and_has_no_state(generator):
     first, second = parameters(generator)
     before = second.detach().clone()

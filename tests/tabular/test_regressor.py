@@ -1027,7 +1027,7 @@ def everything(model):
         described, tensors = model.model_.state()
         facts |= described
     for i, optimizer in enumerate(getattr(model, "_optimizers", [])):
-        for j, state in optimizer.state_dict()["state"].items():
+        for j, state in enumerate(optimizer.state.values()):
             tensors |= {f"{i}.{j}.{name}": each for name, each in state.items()}
     if isinstance(getattr(model, "_generator", None), np.random.RandomState):
         facts["_generator"] = model._generator.get_state()[1].tobytes()

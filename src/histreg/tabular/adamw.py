@@ -83,7 +83,7 @@ class AdamW:
     def _state_of(self, parameter: nn.Parameter) -> dict[str, Tensor]:
         if parameter not in self.state:
             self.state[parameter] = {
-                "step": torch.zeros((), device=parameter.device),
+                "step": torch.zeros((), dtype=torch.float32, device=parameter.device),
                 "exp_avg": torch.zeros_like(parameter),
                 "exp_avg_sq": torch.zeros_like(parameter),
             }
