@@ -11,7 +11,7 @@ RUNS = ["overall", *FEW, "--methods", "l2,HL-Gauss"]
 
 @pytest.fixture
 def store(place):
-    study("run", *RUNS, "--executor", "in-process", "--store", place / "store")
+    study("run", *RUNS, "--jobs", "1", "--store", place / "store")
     return place / "store"
 
 

@@ -185,7 +185,7 @@ PAPER_NETWORKS = {
 
 @pytest.mark.skipif(
     torch.backends.cpu.get_cpu_capability() == "AVX512",
-    reason="sums with AVX-512 depend on the shape of the stack, by rounding",
+    reason="sums with AVX-512, which workers avoid, depend on the stack by rounding",
 )
 @pytest.mark.parametrize("name", PAPER_NETWORKS)
 def test_the_papers_networks_do_not_depend_on_their_stack_mates_by_a_bit(

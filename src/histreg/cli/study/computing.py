@@ -85,7 +85,9 @@ def compute(
     from histreg.cli.study.progress import study_progress
     from histreg.executors import pool_of
     from histreg.study.engine import runner
+    from histreg.study.engine.environment import avoid_avx512
 
+    avoid_avx512()
     try:
         with (
             stopped_by_sigterm(),

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import platform
 import subprocess
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 from typing import Any
+
+import torch
 
 import histreg
 
@@ -31,12 +34,24 @@ def environment() -> dict[str, Any]:
         "python": platform.python_version(),
         "system": platform.system(),
         "machine": platform.machine(),
+        "cpu_capability": torch.backends.cpu.get_cpu_capability(),
         "commit": _commit(),
     }
     for package in OF_EXTRAS:
         with suppress(PackageNotFoundError):
             facts[package] = version(package)
     return facts
+
+
+def avoid_avx512() -> None:
+    """Let worker processes that start from now on compute without AVX-512.
+
+    PyTorch's sums with AVX-512 depend on the shape of a stack, by rounding, so that a
+    network's numbers would depend on its company. Without it steps take as long: the
+    matrix products, which take most of the time, are MKL's.
+    """
+    if torch.backends.cpu.get_cpu_capability() == "AVX512":
+        os.environ.setdefault("ATEN_CPU_CAPABILITY", "avx2")
 
 
 def _commit() -> str | None:

@@ -8,7 +8,10 @@ from typing import Any
 
 from histreg.study.engine.runs import Record, Run
 
-VERSIONS = ("histreg", "commit", "torch", "numpy", "python", "system", "machine")
+VERSIONS = (
+    *("histreg", "commit", "torch", "numpy", "python", "system", "machine"),
+    "cpu_capability",
+)
 
 
 @dataclass(frozen=True)
