@@ -38,6 +38,18 @@ def test_bins_that_are_nearly_points_are_lines_of_their_probability():
     np.testing.assert_allclose(stairs.get_data().values, probs / 0.6)
 
 
+def test_a_point_beside_a_density_is_a_line_with_its_probability():
+    ax = Figure().add_subplot()
+    borders = np.array([0.0, 1.0, 1.0 + 1e-6, 2.0, 3.0])
+    probs = np.array([0.01, 0.8, 0.1, 0.09])
+    assert draw_histogram(ax, probs, borders, color="k") == "density"
+    (stairs,) = ax.patches
+    shown = stairs.get_data().values
+    np.testing.assert_allclose(shown, [0.01, 0, 0.1, 0.09], rtol=1e-5)
+    (text,) = ax.texts
+    assert text.get_text() == " 80%" and text.xy[0] == pytest.approx(1.0)
+
+
 @pytest.mark.parametrize(
     "days", [1 / 1440, 0.1, 1, 2.2, 3, 20, 59, 100, 400, 730, 1080, 1500, 9000, 40_000]
 )

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
+LEAST_DENSITY = 0.05  # of the mass beside points, to be drawn
 NARROW = 1e-3  # a bin of less, over the widest, is drawn as a point
 
 # They differ in grey print and for colour-blind readers.
@@ -56,6 +57,9 @@ def draw_histogram(
 ) -> str:
     """Draw a density, or lines where bins are so narrow that they are points.
 
+    If there are at most two points beside a density, each is a line over the whole
+    height, with its probability.
+
     Parameters
     ----------
     ax : Axes
@@ -73,10 +77,16 @@ def draw_histogram(
     """
     widths = np.diff(borders)
     is_point = widths < NARROW * widths.max()
-    if probs[is_point].sum() <= probs.sum() / 2:
-        ax.stairs(probs / widths, borders, fill=fill, color=color, alpha=alpha)
-        return "density"
     centers = (borders[1:] + borders[:-1]) / 2
+    rest = probs[~is_point].sum() / probs.sum()
+    if rest >= 0.5 or (is_point.sum() <= 2 and rest >= LEAST_DENSITY):
+        density = np.where(is_point, 0, probs / widths)
+        ax.stairs(density, borders, fill=fill, color=color, alpha=alpha)
+        top = 1.1 * density.max()
+        for at, mass in zip(centers[is_point], probs[is_point], strict=True):
+            ax.vlines(at, 0, top, color=color, lw=2.5, alpha=0.8)
+            ax.annotate(f" {mass:.0%}", (at, top), va="top", color=color)
+        return "density"
     ax.vlines(centers[is_point], 0, probs[is_point], color=color, lw=2.5, alpha=0.8)
     return "probability"
 

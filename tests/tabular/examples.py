@@ -41,6 +41,15 @@ def counts(n, seed):
     return X, rng.poisson(np.exp(0.5 * X[:, 0])).astype(float)
 
 
+def spending(n, seed):
+    """Return rows whose target is zero in half of the cases, and skewed otherwise."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    has_any = rng.uniform(size=n) < 1 / (1 + np.exp(-2 * X[:, 0]))
+    y = np.exp(1 + 0.5 * X[:, 1] + 0.5 * rng.normal(size=n))
+    return X, np.where(has_any, y, 0.0)
+
+
 def nearly_exact(n, seed):
     """Return rows whose target jumps at many places, which networks learn slowly."""
     rng = np.random.default_rng(seed)

@@ -5,13 +5,14 @@ import pytest
 import torch
 
 from histreg import Bins, Histogram, HistogramRegressor, InputError, metrics
-from histreg.tabular.atoms import LEAST_UNSEEN, MOST_ATOMS, Atoms
+from histreg.tabular.atoms import LEAST_UNSEEN, MOST_ATOMS, EndAtoms, ValueAtoms
 from histreg.tabular.border_scores import BorderScore
-from tests.tabular.examples import counts
+from tests import damage
+from tests.tabular.examples import counts, spending
 
 
 def atoms_of(values, unseen=0.1):
-    atoms = Atoms(len(values))
+    atoms = ValueAtoms(len(values))
     atoms.values[:] = torch.tensor(values)
     atoms.unseen.fill_(unseen)
     return atoms
@@ -20,10 +21,10 @@ def atoms_of(values, unseen=0.1):
 def test_values_that_repeat_are_found_with_the_share_of_others():
     bins = Bins([-1.0, 5.0, 11.0])
     y = torch.tensor([0.0] * 30 + [1.0] * 9 + [3.5] * 30 + [7.0])
-    atoms = Atoms.of(y, bins)
+    atoms = ValueAtoms.of(y, bins)
     assert atoms.values.tolist() == [0.0, 1.0, 3.5, 7.0]
     assert atoms.unseen == pytest.approx(1 / 70)  # one of 70 targets occurs once
-    assert Atoms.of(y[:-1], bins).unseen == LEAST_UNSEEN
+    assert ValueAtoms.of(y[:-1], bins).unseen == LEAST_UNSEEN
 
 
 @pytest.mark.parametrize(
@@ -40,13 +41,13 @@ def test_values_that_repeat_are_found_with_the_share_of_others():
     ids=["all", "one", "many", "rare", "unseen", "beyond", "near"],
 )
 def test_other_targets_have_no_atoms(y):
-    assert Atoms.of(y, Bins([-0.5, 0.5, 1.5])) is None
+    assert ValueAtoms.of(y, Bins([-0.5, 0.5, 1.5])) is None
 
 
 def test_bins_with_tails_have_no_atoms():
     y = torch.tensor([0.0, 1.0] * 50, dtype=torch.float64)
     heavy = torch.cat([y, torch.linspace(2, 9, 200).double()])
-    assert Atoms.of(y, Bins.of(heavy, tails="exponential")) is None
+    assert ValueAtoms.of(y, Bins.of(heavy, tails="exponential")) is None
 
 
 def test_mass_goes_to_the_nearest_value():
@@ -172,3 +173,143 @@ def test_several_targets_share_their_number_of_bins_and_have_no_atoms():
     options = {"hidden_layer_sizes": (8,), "max_iter": 2, "random_state": 0}
     model = HistogramRegressor(**options).fit(X, np.stack([y, X[:, 0]], axis=1))
     assert all(blend.atoms is None for blend in model.model_.blends)
+
+
+EVEN = Bins.uniform(-3.0, 10.0, 13)  # of width 1
+AT_ZERO = torch.cat([torch.zeros(20), torch.tensor([0.4, 0.8]), 1.5 + torch.rand(78)])
+
+
+def test_an_end_has_an_atom_if_many_targets_are_there():
+    atoms = EndAtoms.of(AT_ZERO, EVEN)
+    assert (atoms.n_low, atoms.n_high) == (4, 0)  # up to one bin beside zero
+    assert atoms.values.tolist() == [0.0]
+    assert atoms.unseen.tolist() == pytest.approx([2 / 22])
+    assert atoms.width == 1.0
+    finer = EndAtoms.of(AT_ZERO, EVEN, n_divided=4)
+    assert (finer.n_low, finer.n_high, finer.width) == (16, 0, 1.0)
+    upper = EndAtoms.of(7.0 - AT_ZERO, EVEN)
+    assert (upper.n_low, upper.n_high, upper.values.tolist()) == (0, 4, [7.0])
+    both = EndAtoms.of(torch.cat([AT_ZERO, torch.full((20,), 6.5)]), EVEN)
+    assert (both.n_low, both.n_high) == (4, 5)  # the first border at 5.5 or below is 5
+    assert both.values.tolist() == [0.0, 6.5] and len(both) == 2
+    assert both.unseen.tolist() == pytest.approx([2 / 22, LEAST_UNSEEN])
+
+
+@pytest.mark.parametrize(
+    ("y", "bins"),
+    [
+        (torch.linspace(0, 5, 100), EVEN),
+        (torch.cat([torch.zeros(9), torch.linspace(1, 5, 20)]), EVEN),  # nine
+        (torch.cat([torch.zeros(10), torch.linspace(1, 5, 200)]), EVEN),  # 4.8 %
+        (torch.zeros(100), EVEN),
+        (AT_ZERO, Bins.uniform(0.0, 10.0, 10)),  # no bin below
+        (AT_ZERO + 20, EVEN),
+        (AT_ZERO, Bins.uniform(-1.0, 3.0, 2)),  # no bin would be left
+        (1e9 * torch.ones(100).double() + AT_ZERO.double() * 1e-3, EVEN),
+        (AT_ZERO.double() + 1e9, Bins.uniform(1e9 - 1, 1e9 + 3, 40)),
+        (AT_ZERO, Bins.of(AT_ZERO.double().exp(), tails="exponential")),
+    ],
+    ids=["none", "nine", "few", "all", "end", "out", "two", "beyond", "near", "tails"],
+)
+def test_other_ends_have_no_atom(y, bins):
+    assert EndAtoms.of(y, bins) is None
+
+
+def test_mass_near_an_end_goes_to_its_value():
+    atoms = EndAtoms.of(torch.cat([AT_ZERO, torch.full((20,), 6.5)]), EVEN)
+    probs = torch.arange(1.0, 14.0, dtype=torch.float64)[None] / 91
+    bins, in_bins = atoms.bins(EVEN), atoms.in_bins(probs)
+    kept = EVEN.borders[4:9]  # 1 to 5
+    assert bins.n_bins == 13 - 4 - 5 + 6 == in_bins.shape[1]
+    assert bins.borders[[0, -1]].tolist() == [-3.0, 10.0]
+    assert torch.equal(bins.borders[3:-3], kept)
+    torch.testing.assert_close(in_bins.sum(), torch.tensor(1.0).double())
+    d = Histogram(bins, probs=in_bins)
+
+    def below(y):
+        return d.cdf(torch.tensor(y, dtype=torch.float64)).item()
+
+    inner = (1 - LEAST_UNSEEN) * 2 / 22  # of the mass near zero, for 0.4 and 0.8
+    at = below(0.0) - below(-1e-3)
+    # A ten-thousandth of the bin of a value lies above it.
+    assert at == pytest.approx((10 / 91) * (1 - LEAST_UNSEEN - inner), rel=2e-4)
+    assert below(1.0) - below(1e-3) == pytest.approx(10 / 91 * inner, abs=1e-4)
+    assert below(5.0) == pytest.approx(36 / 91)  # as before
+    assert 1 - below(6.5) == pytest.approx(55 / 91 * LEAST_UNSEEN, abs=1e-4)
+    assert atoms.rounded(d.icdf(torch.tensor([[0.05], [0.9]])))[:, 0].tolist() == [
+        0.0,
+        6.5,
+    ]
+
+
+def test_the_ends_of_a_mirrored_target_are_mirrored():
+    atoms = EndAtoms.of(AT_ZERO.double(), EVEN)
+    mirror = Bins(-EVEN.borders.flip(0))
+    mirrored = EndAtoms.of(-AT_ZERO.double(), mirror)
+    probs = torch.rand(5, 13, dtype=torch.float64).softmax(dim=1)
+    expected = atoms.in_bins(probs).flip(1)
+    torch.testing.assert_close(mirrored.in_bins(probs.flip(1)), expected)
+    borders = -atoms.bins(EVEN).borders.flip(0)
+    # The bin of a value lies below it, so that P(y <= value) has its mass.
+    torch.testing.assert_close(
+        mirrored.bins(mirror).borders, borders, atol=2e-4, rtol=0
+    )
+
+
+def brier(probability, happened):
+    return np.square(np.asarray(probability) - happened).mean()
+
+
+def test_a_target_with_many_zeros_is_predicted_to_be_zero(tmp_path):
+    X, y = spending(600, seed=0)
+    X_new, y_new = spending(2_000, seed=1)
+    options = {"hidden_layer_sizes": (16,), "max_iter": 15, "random_state": 0}
+    model = HistogramRegressor(**options).fit(X, y)
+    spread = HistogramRegressor(**options, bins=model.model_.objective.bins[0])
+    spread.fit(X, y)
+    d, smooth = model.predict_dist(X_new), spread.predict_dist(X_new)
+    zero = torch.zeros(len(X_new), dtype=torch.float64)
+    assert (d.cdf(zero - 1e-2) < LEAST_UNSEEN).all()  # nothing below
+    assert brier(d.cdf(zero), y_new == 0) < 0.9 * brier(smooth.cdf(zero), y_new == 0)
+    assert d.cdf(zero).mean().item() == pytest.approx((y_new == 0).mean(), abs=0.05)
+    truth = torch.tensor(y_new)
+    assert d.crps(truth).mean() < smooth.crps(truth).mean()
+    assert (model.predict_quantiles(X_new, alpha=[0.05]) == 0).mean() > 0.5
+    lower, upper = model.predict_interval(X_new, 0.9)
+    assert 0.88 < ((lower <= y_new) & (y_new <= upper)).mean() < 0.98
+    model.save(tmp_path / "model")
+    again = HistogramRegressor.load(tmp_path / "model")
+    assert np.array_equal(again.predict_dist(X_new).probs, d.probs)
+
+
+def test_a_calibrated_model_of_a_target_with_many_zeros_is_saved(tmp_path):
+    X, y = spending(600, seed=0)
+    options = {"hidden_layer_sizes": (16,), "max_iter": 15, "random_state": 0}
+    model = HistogramRegressor(**options).fit(X, y).calibrate(*spending(400, seed=1))
+    X_new, y_new = spending(2_000, seed=2)
+    lower, upper = model.predict_interval(X_new, 0.9)
+    assert 0.87 <= ((lower <= y_new) & (y_new <= upper)).mean() < 0.98
+    model.save(tmp_path / "model")
+    again = HistogramRegressor.load(tmp_path / "model")
+    assert np.array_equal(again.predict_interval(X_new, 0.9), (lower, upper))
+
+
+@pytest.mark.parametrize(
+    ("end_atoms", "width", "sentence"),
+    [
+        ([1000, 0], 1.0, "must have size|must leave some of the"),
+        ([0, 0], 1.0, "blend.0.atoms"),
+        ([3], 1.0, "'end_atoms' must be two non-negative whole numbers"),
+        (None, 0.0, "width of a blend's end atoms must be positive"),
+    ],
+)
+def test_damaged_ends_are_refused(tmp_path, end_atoms, width, sentence):
+    X, y = spending(200, seed=0)
+    options = {"hidden_layer_sizes": (8,), "max_iter": 2, "random_state": 0}
+    HistogramRegressor(**options, n_estimators=2).fit(X, y).save(tmp_path / "model")
+    described, tensors = damage.read(tmp_path / "model")
+    described["end_atoms"] = end_atoms or described["end_atoms"]
+    tensors["blend.0.atoms.width"].mul_(width)
+    damage.write(tmp_path / "model", described, tensors)
+    with pytest.raises(InputError, match=sentence):
+        HistogramRegressor.load(tmp_path / "model")

@@ -5,7 +5,7 @@ import torch
 
 from histreg import Bins
 from histreg.tabular import compiled_blends
-from histreg.tabular.atoms import Atoms
+from histreg.tabular.atoms import EndAtoms, ValueAtoms
 from histreg.tabular.blending import Blend, Part, Residuals, Votes
 from histreg.tabular.compiled_blends import CompiledBlend, compiled_blend, mix
 from histreg.tabular.forest_model import ForestModel
@@ -17,6 +17,7 @@ NOTHING = SimpleInputs(
     torch.zeros(N_ROWS, 0),
     torch.zeros(N_ROWS, 0, dtype=torch.int64),
 )
+NOTHING_OF_ONE = SimpleInputs(*(part[:1] for part in NOTHING))
 
 
 class Given:
@@ -79,6 +80,22 @@ def test_the_loop_returns_the_probabilities_of_the_blend(
     )
 
 
+def test_mass_at_an_end_is_placed_as_by_the_blend():
+    blend, _, bins, logits = example(20)
+    atoms = EndAtoms(4, 3)
+    atoms.values[:] = torch.stack([bins.borders[2] + 0.01, bins.borders[-2]])
+    atoms.unseen[:] = torch.tensor([0.1, 0.02])
+    ended = Blend(list(blend.parts), atoms=atoms)
+    for name, value in blend.named_buffers(recurse=False):
+        getattr(ended, name).copy_(value)
+    mixed = CompiledBlend(blend, bins).probs(logits, NOTHING)
+    loop = CompiledBlend(ended, bins)
+    placed = loop.probs(logits, NOTHING)
+    assert torch.equal(placed, atoms.in_bins(mixed))
+    assert loop.bins == ended.bins(bins) and loop.bins.n_bins == placed.shape[1]
+    assert torch.equal(loop.probs(logits[:, 5:6], NOTHING_OF_ONE), placed[5:6])
+
+
 def test_what_is_compiled_is_the_loop_as_it_is_written(monkeypatch):
     blend, _, bins, logits = example(12)
     compiled = CompiledBlend(blend, bins).probs(logits, NOTHING)
@@ -120,10 +137,10 @@ def test_the_loop_is_used_where_its_results_are_those_of_the_blend(monkeypatch):
     assert compiled_blends.mixture.__wrapped__() is None
 
 
-def test_atoms_and_forests_are_left_to_the_blend():
+def test_values_that_repeat_and_forests_are_left_to_the_blend():
     blend, _, bins, _ = example(12)
     assert compiled_blend(blend, bins) is not None
-    atoms = Atoms(3)
+    atoms = ValueAtoms(3)
     assert compiled_blend(Blend(list(blend.parts), atoms=atoms), bins) is None
     forest = Votes(ForestModel(1, (), n_trees=1, n_nodes=1, depth=1))
     assert compiled_blend(Blend([*blend.parts, forest]), bins) is None

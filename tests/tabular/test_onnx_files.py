@@ -10,8 +10,9 @@ import pytest
 import torch
 
 from histreg import HistogramRegressor, InputError
+from histreg.tabular.atoms import EndAtoms
 from histreg.tabular.onnx_files import check_any_rows
-from tests.tabular.examples import counts, nearly_exact, smooth
+from tests.tabular.examples import counts, nearly_exact, smooth, spending
 
 SMALL = {"hidden_layer_sizes": (16,), "max_iter": 5, "random_state": 0}
 LEVELS = [0.05, 0.5, 0.95]
@@ -64,6 +65,13 @@ def test_counts_agree(tmp_path):
     ):
         assert np.isin(found[name], np.unique(y)).mean() > 0.99
         assert (found[name][:, 0] == expected).mean() > 0.99
+
+
+def test_targets_with_many_zeros_agree(tmp_path):
+    X, y = spending(300, seed=0)
+    model = HistogramRegressor(**SMALL).fit(X, y)
+    assert isinstance(model.model_.atoms, EndAtoms)
+    check_agreement(model, X, tmp_path, allowed=1e-4)
 
 
 def test_a_forest_agrees(tmp_path):

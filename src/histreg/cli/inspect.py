@@ -174,9 +174,16 @@ def _blend(model: Model) -> str:
 
 
 def _atoms(model: Model) -> str:
-    """Return how many values the target takes, if it takes few."""
+    """Return around which values of the target the bins lie, if around any."""
+    from histreg.tabular.atoms import ValueAtoms
+
     atoms = model.atoms
-    return "" if atoms is None else f", at the {len(atoms)} values of the target"
+    if atoms is None:
+        return ""
+    if isinstance(atoms, ValueAtoms):
+        return f", at the {len(atoms)} values of the target"
+    values = " and ".join(f"{value:g}" for value in atoms.values.tolist())
+    return f", with mass at {values}"
 
 
 def _calibration(model: Model) -> str:

@@ -37,6 +37,7 @@ from histreg.report.model_figures import (
     picture,
 )
 from histreg.report.printed_table import shown_number
+from histreg.tabular.atoms import ValueAtoms
 from histreg.tabular.baselines import BOOSTING, CONSTANT, LINEAR
 from histreg.tabular.column_groups import column_names, values_of
 from histreg.tabular.columns import (
@@ -246,7 +247,7 @@ class ModelPage:
             shown_columns=shown,
             facts=_facts(model),
             is_training_table=notes.get("source") == source,
-            has_few_values=model.model_.atoms is not None,
+            has_few_values=isinstance(model.model_.atoms, ValueAtoms),
             times={
                 name: column.values
                 for name, column in columns.items()

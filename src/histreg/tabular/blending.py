@@ -7,11 +7,11 @@ a power 0, 1/2 or 1 of that spread. The mean of the networks, with its residuals
 more part, because it can be more precise than a bin is wide. A forest is a part without
 residuals: the values of its trees are the distribution. Where residuals are narrow
 the bins are divided, so that the distribution can be narrower than a bin; where targets
-take few values, the mass around each of them goes to it (`Atoms`). The weights
-are those with the lowest CRPS on held-out rows (stacking of predictive distributions,
-Yao et al. 2018). A mean of distributions is wider than its parts (Ranjan and Gneiting
-2010), so the log odds of its cdf are multiplied by a sharpness a, chosen by the same
-rows:
+take few values, the mass around each of them goes to it, and where many are at the
+lowest or highest one, the mass beyond that (`Atoms`). The weights are those with the
+lowest CRPS on held-out rows (stacking of predictive distributions, Yao et al. 2018). A
+mean of distributions is wider than its parts (Ranjan and Gneiting 2010), so the log
+odds of its cdf are multiplied by a sharpness a, chosen by the same rows:
 
 .. math:: F^*(y) = \frac{F(y)^a}{F(y)^a + (1 - F(y))^a}
 """
@@ -28,7 +28,7 @@ from histreg._tensors import n_below
 from histreg.bins import Bins
 from histreg.distribution import Histogram
 from histreg.errors import InputError
-from histreg.tabular.atoms import Atoms
+from histreg.tabular.atoms import Atoms, EndAtoms, ValueAtoms
 from histreg.tabular.border_scores import BorderScore
 from histreg.tabular.forest_model import ForestModel
 from histreg.tabular.kernel_model import KernelModel
@@ -277,8 +277,8 @@ class Geometry(NamedTuple):
     """Where the mass of a mixture lies, in standard units."""
 
     borders: Tensor  # (k r + 1,), of the networks' divided bins
-    cells: Tensor  # (c + 1,), of the mixture: the same, or around m atoms
-    shares: Tensor | None = None  # (k, m), of each bin in each cell of the atoms
+    cells: Tensor  # (c + 1,), of the mixture: the same, or around m values
+    shares: Tensor | None = None  # (k, m), of each bin in each cell of the values
 
 
 class Blend(nn.Module):
@@ -292,8 +292,8 @@ class Blend(nn.Module):
     n_divided : int
         r, the number of equal bins that each bin of the networks becomes.
     atoms : Atoms, optional
-        The values of the target, in the units of y. The mixture is then on their
-        cells, with r of 1, and the distribution on the bins around them.
+        Values of the target, in the units of y, around which the distribution has bins.
+        If these are all its values, the mixture is on their cells, with r of 1.
     """
 
     def __init__(
@@ -331,20 +331,19 @@ class Blend(nn.Module):
 
     def bins(self, networks: Bins) -> Bins:
         """Return the bins of the distribution, given those of the networks."""
-        if self.atoms is not None:
-            return self.atoms.bins(networks)
-        return networks.divided(self.n_divided)
+        divided = networks.divided(self.n_divided)
+        return divided if self.atoms is None else self.atoms.bins(divided)
 
     def mixing_bins(self, networks: Bins) -> Bins:
-        """Return the bins of the mixture: as `bins`, or the cells of atoms."""
-        if self.atoms is not None:
+        """Return the bins of the mixture: divided ones, or the cells of values."""
+        if isinstance(self.atoms, ValueAtoms):
             return Bins(self.atoms.cells(networks))
         return networks.divided(self.n_divided)
 
     def geometry(self, networks: Bins) -> Geometry:
         """Return where masses lie, given the bins of the networks."""
         borders = self._standard(networks.divided(self.n_divided).borders)
-        if self.atoms is None:
+        if not isinstance(self.atoms, ValueAtoms):
             return Geometry(borders, borders)
         cells = self._standard(self.atoms.cells(networks))
         return Geometry(borders, cells, self.atoms.shares(networks))
@@ -377,7 +376,7 @@ class Blend(nn.Module):
 
         Returns
         -------
-        Tensor of shape (n, k r), or (n, m) of m atoms
+        Tensor of shape (n, k r), or (n, m) of m values
         """
         parts = self._probs(networks, predicted, geometry)
         mixture = (self.weights[:, None, None] * parts).sum(dim=0)
@@ -427,7 +426,7 @@ class Blend(nn.Module):
         """Return the score of mixtures, of y in standard units."""
         bins = self.mixing_bins(networks)
         bins = bins.standardised(self.center.item(), self.scale.item())
-        if self.atoms is None:
+        if not isinstance(self.atoms, ValueAtoms):
             return BorderScore(bins)
         return BorderScore(bins, (self.atoms.values - self.center) / self.scale)
 
@@ -474,7 +473,7 @@ class Blend(nn.Module):
         networks: Tensor,
         predicted: Sequence[Tensor],
         geometry: Geometry,
-    ) -> Tensor:  # (1 + J, n, k r), or (1 + J, n, m) of m atoms
+    ) -> Tensor:  # (1 + J, n, k r), or (1 + J, n, m) of m values
         borders, cells, shares = geometry
         spread = relative_spread(networks, borders, self.typical_spread)
         if shares is None:
@@ -502,6 +501,7 @@ class Blend(nn.Module):
         n_codes: Sequence[int],
         n_divided: int,
         n_atoms: int = 0,
+        end_atoms: Sequence[int] = (0, 0),
     ) -> Blend:
         """Return a mixture of these parts, to load what they learnt into.
 
@@ -516,7 +516,9 @@ class Blend(nn.Module):
         n_divided : int
             r, into which bins are divided.
         n_atoms : int
-            m, 0 without atoms.
+            m, the number of values, 0 if the target takes many.
+        end_atoms : sequence of two ints
+            Bins of the atoms at the lower and the upper end, 0 without one.
         """
         parts: list[Part | Votes] = []
         for one in described:
@@ -534,7 +536,11 @@ class Blend(nn.Module):
                 sizes = (one["n_folds"], one["n_trees"], one["depth"])
                 model = TreeModel(n_numbers, n_codes, *sizes)
             parts.append(Part(model, Residuals(one["n_points"])))
-        atoms = Atoms(n_atoms) if n_atoms else None
+        atoms: Atoms | None = None
+        if n_atoms:
+            atoms = ValueAtoms(n_atoms)
+        elif any(end_atoms):
+            atoms = EndAtoms(*end_atoms)
         return cls(parts, n_divided=n_divided, atoms=atoms)
 
     def check(self) -> None:

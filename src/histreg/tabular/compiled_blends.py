@@ -17,6 +17,7 @@ from torch import Tensor
 
 from histreg._numba import compiled, is_installed
 from histreg.bins import Bins
+from histreg.tabular.atoms import ValueAtoms
 from histreg.tabular.blending import (
     MOST_SPREAD,
     SPREAD_MASS,
@@ -70,9 +71,10 @@ class CompiledBlend:
     """
 
     def __init__(self, blend: Blend, bins: Bins) -> None:
-        self.own_bins, self.bins = bins, bins.divided(blend.n_divided)
-        self._n_divided = blend.n_divided
-        borders = (self.bins.borders - blend.center) / blend.scale
+        self.own_bins, self.bins = bins, blend.bins(bins)
+        self._n_divided, self._atoms = blend.n_divided, blend.atoms
+        borders = bins.divided(blend.n_divided).borders
+        borders = (borders - blend.center) / blend.scale
         self._borders = borders.numpy()
         self._centers = bounded_centers(borders).numpy()
         self._typical_spread = blend.typical_spread.item()
@@ -102,7 +104,7 @@ class CompiledBlend:
             self._guides[i] = guide.clamp(min=0)
 
     def probs(self, outputs: Tensor, inputs: SimpleInputs) -> Tensor:
-        """Return the mixture: outputs of the networks (M, n, k) -> (n, k r) float64."""
+        """Return the mixture in `bins`: outputs of the networks (M, n, k) -> (n, b)."""
         loop = mixture()
         assert loop is not None  # see `compiled_blend`
         n = outputs.shape[1]
@@ -133,7 +135,7 @@ class CompiledBlend:
             self._sharpness,
             probs.numpy(),
         )
-        return probs
+        return probs if self._atoms is None else self._atoms.in_bins(probs)
 
 
 _COMPILED: WeakKeyDictionary[Blend, CompiledBlend | None] = WeakKeyDictionary()
@@ -161,7 +163,7 @@ def compiled_blend(blend: Blend, bins: Bins) -> CompiledBlend | None:
         points = [p.residuals.points for p in blend.parts if isinstance(p, Part)]
         is_fit = bool(points) and all(bool(own[-1] > own[-2]) for own in points)
         is_fit = is_fit and bins.n_bins > 2 and len(points) == len(blend.parts)
-        is_fit = is_fit and blend.atoms is None
+        is_fit = is_fit and not isinstance(blend.atoms, ValueAtoms)
         _COMPILED[blend] = CompiledBlend(blend, bins) if is_fit else None
     return _COMPILED[blend]
 

@@ -21,7 +21,7 @@ from histreg.bins import Bins
 from histreg.distribution import Histogram
 from histreg.errors import InputError
 from histreg.tabular.adamw import AdamW
-from histreg.tabular.atoms import Atoms
+from histreg.tabular.atoms import Atoms, EndAtoms, ValueAtoms
 from histreg.tabular.blending import Blend
 from histreg.tabular.columns import (
     INSTANT,
@@ -101,8 +101,8 @@ class Model:
     def bins(self) -> tuple[Bins, ...]:
         """The bins of each target that distributions are predicted on.
 
-        Those of the networks, or of their blend: divided further, or around the values
-        of a target that takes few.
+        Those of the networks, or of their blend: divided further, or around values that
+        the target repeats.
         """
         bins = tuple(self.objective.bins)
         if self.blends is None:
@@ -111,7 +111,7 @@ class Model:
 
     @property
     def atoms(self) -> Atoms | None:
-        """The values of the target, if it takes few."""
+        """The values of the target that have mass, if there are any."""
         return self.blends[0].atoms if self.blends else None
 
     @property
@@ -320,7 +320,10 @@ class Model:
         if self.blends is not None:
             described["blends"] = [blend.described() for blend in self.blends]
             described["n_divided"] = self.blends[0].n_divided
-            described["n_atoms"] = len(self.blends[0].atoms or ())
+            atoms = self.atoms
+            described["n_atoms"] = len(atoms) if isinstance(atoms, ValueAtoms) else 0
+            if isinstance(atoms, EndAtoms):
+                described["end_atoms"] = [atoms.n_low, atoms.n_high]
         tensors = {
             "bins": torch.stack([bins.state() for bins in self.objective.bins]),
             "center": self.objective.center,
@@ -407,7 +410,13 @@ class Model:
                     "'n_atoms' must be 0 for several targets and divided bins, got "
                     f"{n_atoms}"
                 )
-            sizes = (n_divided, n_atoms)
+            end_atoms = described.get("end_atoms", [0, 0])
+            if any(end_atoms) and (len(bins) > 1 or n_atoms):
+                raise InputError(
+                    "'end_atoms' must be [0, 0] for several targets and beside "
+                    f"'n_atoms', got {end_atoms}"
+                )
+            sizes = (n_divided, n_atoms, end_atoms)
             model.blends = [
                 _loaded_blend(parts, f"{BLEND}{i}.", model, sizes, tensors)
                 for i, parts in enumerate(described["blends"])
@@ -469,7 +478,7 @@ def _loaded_blend(
     parts: Sequence[Mapping[str, Any]],
     prefix: str,
     model: Model,
-    sizes: tuple[int, int],
+    sizes: tuple[int, int, Sequence[int]],
     tensors: dict[str, Tensor],
 ) -> Blend:
     """Return a blend filled from tensors, after a check of their sizes."""

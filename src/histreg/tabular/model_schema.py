@@ -184,6 +184,11 @@ DESCRIPTION = {
         lambda value: _is_count(value) and value != 1 and value <= MOST_ATOMS,
         is_required=False,  # missing in older models
     ),
+    "end_atoms": Rule(
+        "two non-negative whole numbers",
+        _is_list_of(_is_count, n=2),
+        is_required=False,  # missing without such atoms
+    ),
     "training": Rule("an object", _is_object, is_required=False),  # of partial_fit
     "calibration_groups": Rule(
         "an object of a list of levels, and a column or null",
@@ -400,6 +405,8 @@ def check_tensors(described: Mapping[str, Any], tensors: Mapping[str, Tensor]) -
             sizes["k"] = _checked_bins(tensor) * described.get("n_divided", 1)
             if described.get("n_atoms", 0):
                 sizes["k"] = 2 * described["n_atoms"] + 1
+            for n_bins in described.get("end_atoms", ()):
+                sizes["k"] += 3 - n_bins if n_bins else 0
     n_inputs = n_numbers(kinds_in(described))
     for name in ("scaling.kept", "scaling.flagged"):
         if not bool(((tensors[name] >= 0) & (tensors[name] < n_inputs)).all()):

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from histreg.distribution import Histogram
-from histreg.tabular.atoms import Atoms
+from histreg.tabular.atoms import Atoms, EndAtoms, ValueAtoms
 from histreg.tabular.blending import (
     MIN_ROWS,
     MOST_ROWS,
@@ -73,8 +73,8 @@ def stack(
         The rows that each network has not seen.
     generators : Generators
     divides_bins : bool
-        Whether bins are divided where residuals are narrow, or laid around the values
-        of a target that takes few.
+        Whether bins are divided where residuals are narrow, and laid around values that
+        targets repeat.
     """
     chosen = torch.nonzero(held_out.any(dim=0).cpu()).flatten()
     if len(chosen) < MIN_ROWS or not names:
@@ -106,11 +106,14 @@ def stack(
         )
     ]
     atoms: Atoms | None = None
+    n_divided = max(target.n_divided for target in targets) if divides_bins else 1
     if divides_bins and len(targets) == 1:  # several targets share their number of bins
-        atoms = Atoms.of(data.y[:, 0], networks[0].bins)
-    n_divided = max(target.n_divided for target in targets)
-    if atoms is not None or not divides_bins:
-        n_divided = 1
+        y, bins = data.y[:, 0], networks[0].bins
+        atoms = ValueAtoms.of(y, bins)
+        if atoms is not None:
+            n_divided = 1
+        else:
+            atoms = EndAtoms.of(y, bins, n_divided)
     # Where all networks hold out the same rows, these are predicted by all of them, as
     # new rows are.
     is_alike = bool(held_out[:, chosen.to(held_out.device)].all())
