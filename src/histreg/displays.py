@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
@@ -97,6 +98,9 @@ class CoverageDisplay(_Display):
 class PITDisplay(_Display):
     """The histogram of F(y), which is flat if the predictions are calibrated.
 
+    If y has a probability of its own, such as that of zero, F(y) is drawn from the
+    range over which F jumps there.
+
     Parameters
     ----------
     pit : ndarray of shape (n,)
@@ -109,7 +113,8 @@ class PITDisplay(_Display):
 
     @classmethod
     def _of(cls, distribution: Histogram, y: ArrayLike | Tensor) -> Self:
-        return cls(metrics.pit(distribution, y).numpy())
+        generator = torch.Generator().manual_seed(0)
+        return cls(metrics.pit(distribution, y, generator=generator).numpy())
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the shares, and where 95 % of them lie if predictions are right."""

@@ -120,7 +120,12 @@ def interval_log_score(
     return torch.where(known, log_score(distribution, y), -probability.log())
 
 
-def pit(distribution: Histogram, y: ArrayLike | Tensor) -> Tensor:
+def pit(
+    distribution: Histogram,
+    y: ArrayLike | Tensor,
+    *,
+    generator: torch.Generator | None = None,
+) -> Tensor:
     """Return the probability integral transform, cdf(y): uniform if calibrated.
 
     A bin that is nearly a point, as those of a target that takes few values, counts
@@ -130,6 +135,9 @@ def pit(distribution: Histogram, y: ArrayLike | Tensor) -> Tensor:
     ----------
     distribution : Histogram of batch shape (...)
     y : array-like of shape (...)
+    generator : torch.Generator, optional
+        With it, such a bin counts by a share that is drawn for each y, so that the
+        result is uniform there too (the randomised transform).
 
     Returns
     -------
@@ -140,7 +148,11 @@ def pit(distribution: Histogram, y: ArrayLike | Tensor) -> Tensor:
     is_point = bins.widths < NARROW * bins.widths.max()
     if is_point.any():
         index = torch.bucketize(y, bins.borders[1:-1].to(y), right=True)
-        y = torch.where(is_point.to(y.device)[index], bins.centers.to(y)[index], y)
+        share = torch.full_like(y, 0.5)
+        if generator is not None:
+            share = torch.rand(y.shape, dtype=y.dtype, generator=generator).to(y.device)
+        at = bins.borders.to(y)[index] + share * bins.widths.to(y)[index]
+        y = torch.where(is_point.to(y.device)[index], at, y)
     return as_float64(distribution.cdf(y))
 
 

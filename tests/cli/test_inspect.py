@@ -27,7 +27,7 @@ def test_inspect_shows_what_the_model_is(place):
         "1 of numbers, 2 of labels",
         "Bins(n_bins=100",
         "calibrated on 40 rows",
-        "in training, half of it below",
+        "in training, half of it at most",
         "\u00a0% networks",
     ):
         assert fact in shown

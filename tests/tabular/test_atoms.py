@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 
 from histreg import Bins, Histogram, HistogramRegressor, InputError, metrics
 from histreg.tabular.atoms import LEAST_UNSEEN, MOST_ATOMS, EndAtoms, ValueAtoms
@@ -154,6 +155,20 @@ def test_calibration_takes_half_of_the_mass_at_a_value():
     assert metrics.pit(d, [1.5]).item() == pytest.approx(
         d.cdf(torch.tensor(1.5)).item()
     )
+
+
+def test_the_randomised_transform_is_uniform_where_y_has_mass(generator):
+    atoms = atoms_of([0.0, 1.0, 2.0])
+    bins = atoms.bins(Bins([-1.0, 1.0, 3.0]))
+    probs = atoms.in_bins(torch.tensor([[0.5, 0.2, 0.3]]).double())
+    d = Histogram(bins, probs=probs.expand(4_000, -1))
+    drawn = torch.multinomial(probs, 4_000, replacement=True, generator=generator)[0]
+    shares = torch.rand(4_000, dtype=torch.float64, generator=generator)
+    y = bins.borders[drawn] + shares * bins.widths[drawn]
+    pit = metrics.pit(d, y, generator=generator)
+    # Beyond this in one of 10,000 sets of draws, if it is uniform.
+    assert stats.kstest(pit.numpy(), "uniform").pvalue > 1e-4
+    assert stats.kstest(metrics.pit(d, y).numpy(), "uniform").pvalue < 1e-9
 
 
 def test_a_calibrated_distribution_of_counts_is_as_good():

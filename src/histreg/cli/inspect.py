@@ -145,7 +145,7 @@ def _range(notes: dict[str, Any]) -> str:
     if percentiles is None or len(percentiles) != 101:
         return ""
     low, middle, high = (shown_number(percentiles[i]) for i in (0, 50, 100))
-    return f", {low} to {high} in training, half of it below {middle}"
+    return f", {low} to {high} in training, half of it at most {middle}"
 
 
 PART_NAMES = {

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import jinja2
 import narwhals as nw
 import numpy as np
+import torch
 from markupsafe import Markup
 from markupsafe import escape as markup_escape
 from numpy.typing import NDArray
@@ -277,7 +278,8 @@ def write_page(page: ModelPage, path: Path) -> None:
 
 def _pictures(page: ModelPage) -> dict[str, Any]:
     spread = page.distribution.stddev.numpy()
-    pit = metrics.pit(page.distribution, page.y).numpy()
+    generator = torch.Generator().manual_seed(0)
+    pit = metrics.pit(page.distribution, page.y, generator=generator).numpy()
     # Rows spread over the range of predictions, for any order of the table.
     ranked = np.argsort(page.predicted, kind="stable")
     places = np.linspace(0, len(ranked) - 1, min(N_EXAMPLES, len(ranked)))
