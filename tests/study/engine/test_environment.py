@@ -24,29 +24,6 @@ def test_the_environment_names_versions_and_commit_and_is_json():
     assert json.loads(json.dumps(told)) == told
 
 
-def test_workers_that_start_later_compute_without_avx512_and_say_so():
-    code = (
-        "import torch; print(torch.backends.cpu.get_cpu_capability());"
-        "from histreg.study.engine.environment import avoid_avx512; avoid_avx512();"
-        "import subprocess, sys; subprocess.run([sys.executable, '-c', "
-        "'from histreg.study.engine.environment import environment; "
-        'print(environment()["cpu_capability"])\'], check=True)'
-    )
-    variables = {
-        name: value
-        for name, value in os.environ.items()
-        if name != "ATEN_CPU_CAPABILITY"
-    }
-    here, later = subprocess.run(
-        [sys.executable, "-u", "-c", code],
-        env=variables,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.split()
-    assert later == ("AVX2" if here == "AVX512" else here)
-
-
 def test_the_environment_names_no_person_and_no_path():
     assert not any("/" in str(value) for value in environment().values())
 

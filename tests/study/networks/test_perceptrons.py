@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 
+from histreg.study.networks import perceptrons
 from histreg.study.networks.perceptrons import (
     ALIGNMENT,
     FusedAdam,
@@ -16,6 +17,7 @@ from histreg.study.networks.perceptrons import (
     lecun_uniform,
     torch_default,
 )
+from histreg.study.networks.products import ByNumpy, ByTorch
 
 SHAPES = {
     "one group": Shape(3, (4, 4), ((2, 5),)),
@@ -26,8 +28,13 @@ SHAPES = {
 }
 
 
+@pytest.fixture(params=[ByTorch, ByNumpy])
+def _products(request, monkeypatch):
+    monkeypatch.setattr(perceptrons, "fastest", lambda _: request.param())
+
+
 @pytest.fixture(params=SHAPES.values(), ids=SHAPES.keys())
-def network(request, generator):
+def network(request, generator, _products):
     network = Perceptrons(request.param, torch.float64)
     torch_default(network, [generator] * request.param.n_models)
     return network

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 import platform
 import subprocess
 from contextlib import suppress
@@ -12,9 +11,8 @@ from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 from typing import Any
 
-import torch
-
 import histreg
+from histreg.study.engine.instructions import openblas_core
 
 OF_EXTRAS = (
     "ale-py",  # the emulator of the Atari games
@@ -26,6 +24,8 @@ OF_EXTRAS = (
 @functools.cache
 def environment() -> dict[str, Any]:
     """Return versions, the kind of machine, and the commit if there is one."""
+    import torch  # needed by workers only, not for plans or the status
+
     facts = {
         "histreg": version("histreg"),
         "torch": version("torch"),
@@ -35,23 +35,13 @@ def environment() -> dict[str, Any]:
         "system": platform.system(),
         "machine": platform.machine(),
         "cpu_capability": torch.backends.cpu.get_cpu_capability(),
+        "openblas_core": openblas_core(),
         "commit": _commit(),
     }
     for package in OF_EXTRAS:
         with suppress(PackageNotFoundError):
             facts[package] = version(package)
     return facts
-
-
-def avoid_avx512() -> None:
-    """Let worker processes that start from now on compute without AVX-512.
-
-    PyTorch's sums with AVX-512 depend on the shape of a stack, by rounding, so that a
-    network's numbers would depend on its company. Without it steps take as long: the
-    matrix products, which take most of the time, are MKL's.
-    """
-    if torch.backends.cpu.get_cpu_capability() == "AVX512":
-        os.environ.setdefault("ATEN_CPU_CAPABILITY", "avx2")
 
 
 def _commit() -> str | None:

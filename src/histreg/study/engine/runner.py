@@ -159,9 +159,12 @@ def work(
     Runs that another process has claimed are left to it. An error is recorded for each
     run and does not affect other stacks; a full disk does.
     """
-    import torch  # needed by workers only, not for plans or the status
+    # Needed by workers only, not for plans or the status.
+    import torch
+    from threadpoolctl import threadpool_limits
 
     torch.set_num_threads(1)
+    threadpool_limits(1, user_api="blas")  # NumPy's products
     store = Store(root)
     with store.claim(stack) as mine:
         if not mine:

@@ -10,7 +10,7 @@ from histreg.study.engine.runs import Record, Run
 
 VERSIONS = (
     *("histreg", "commit", "torch", "numpy", "python", "system", "machine"),
-    "cpu_capability",
+    *("cpu_capability", "openblas_core"),
 )
 
 

@@ -22,6 +22,8 @@ from operator import itemgetter
 import torch
 from torch import Tensor
 
+from histreg.study.networks.products import Products, fastest
+
 ALIGNMENT = 64
 """Numbers: a multiple of what vector instructions take at once. Kernels treat the
 numbers before and after the last whole vector differently, in the last bit."""
@@ -194,6 +196,7 @@ class Perceptrons:
         self.weights = Weights(shape)
         self.weights = Weights(shape, self.weights.flat.to(dtype))
         self.gradients = Weights(shape, torch.zeros_like(self.weights.flat))
+        self._products: Products = fastest(shape.hidden[0])
         self._buffers: dict[int, _Buffers] = {}
         self._clipped: dict[int, list[Tensor]] = {}
 
@@ -204,24 +207,24 @@ class Perceptrons:
         """
         buffers = self._buffers_for(x)
         weight, bias = self.weights.first
-        torch.addmm(bias, x, weight, out=buffers.first)
+        self._products.affine(bias, x, weight, out=buffers.first)
         _activate(buffers.first, self.shape.slope)
         below = buffers.activations[0]
         for (weight, bias), above in zip(
             self.weights.hidden, buffers.activations[1:], strict=True
         ):
-            torch.baddbmm(bias, below, weight, out=above)
+            self._products.affine(bias, below, weight, out=above)
             _activate(above, self.shape.slope)
             below = above
         for (weight, bias), some, out in zip(
             self.weights.heads, self.weights.of_heads, buffers.heads, strict=True
         ):
             if weight.shape[-1] > 1:
-                torch.baddbmm(bias, below[some], weight, out=out)
+                self._products.affine(bias, below[some], weight, out=out)
                 continue
             for i, features in enumerate(below[some]):
                 # A batch of one column uses another kernel than a single column.
-                torch.addmm(bias[i], features, weight[i], out=out[i])
+                self._products.affine(bias[i], features, weight[i], out=out[i])
         return buffers.outputs
 
     def output_slopes(self, x: Tensor) -> list[Tensor]:
@@ -239,17 +242,20 @@ class Perceptrons:
             buffers.head_slopes,
             strict=True,
         ):
-            _layer_gradient(top[some], slope, gradient)
-            torch.bmm(slope, weight.transpose(1, 2), out=buffers.upstream[some])
+            self._layer_gradient(top[some], slope, gradient)
+            self._products.product(
+                slope, weight.transpose(1, 2), out=buffers.upstream[some]
+            )
         for i in reversed(range(len(self.weights.hidden))):
             slope = buffers.slopes[i + 1]
             self._through(buffers.upstream, buffers.activations[i + 1], slope)
-            _layer_gradient(buffers.activations[i], slope, self.gradients.hidden[i])
+            below, gradient = buffers.activations[i], self.gradients.hidden[i]
+            self._layer_gradient(below, slope, gradient)
             weight = self.weights.hidden[i][0]
-            torch.bmm(slope, weight.transpose(1, 2), out=buffers.upstream)
+            self._products.product(slope, weight.transpose(1, 2), out=buffers.upstream)
         self._through(buffers.upstream, buffers.activations[0], buffers.slopes[0])
         weight_gradient, bias_gradient = self.gradients.first
-        torch.mm(x.T, buffers.first_slope, out=weight_gradient)
+        self._products.product(x.T, buffers.first_slope, out=weight_gradient)
         # Not torch.sum, whose order of additions depends on the number of columns.
         torch.mm(buffers.ones, buffers.first_slope, out=bias_gradient)
 
@@ -274,6 +280,14 @@ class Perceptrons:
         if scale.item() != 1.0:  # or NaN
             torch._foreach_mul_(parts, scale)
 
+    def _layer_gradient(
+        self, below: Tensor, slope: Tensor, gradient: tuple[Tensor, Tensor]
+    ) -> None:
+        """Write the gradient of a batched layer: (M, n, h), (M, n, o) -> (M, h, o)."""
+        weight, bias = gradient
+        self._products.product(below.transpose(1, 2), slope, out=weight)
+        torch.sum(slope, dim=1, keepdim=True, out=bias)
+
     def _through(self, upstream: Tensor, activation: Tensor, out: Tensor) -> None:
         """Write the derivative below a leaky ReLU, given its output."""
         torch.ops.aten.leaky_relu_backward.grad_input(
@@ -288,15 +302,6 @@ class Perceptrons:
 
 def _activate(x: Tensor, slope: float) -> None:
     torch.nn.functional.leaky_relu_(x, slope)
-
-
-def _layer_gradient(
-    below: Tensor, slope: Tensor, gradient: tuple[Tensor, Tensor]
-) -> None:
-    """Write the gradient of a batched layer: (M, n, h), (M, n, o) -> (M, h, o)."""
-    weight, bias = gradient
-    torch.bmm(below.transpose(1, 2), slope, out=weight)
-    torch.sum(slope, dim=1, keepdim=True, out=bias)
 
 
 class FusedAdam:

@@ -1,0 +1,61 @@
+"""Instructions: those of the processor that worker processes compute with."""
+
+from __future__ import annotations
+
+import functools
+import os
+from pathlib import Path
+
+WITH_AVX512 = ("skylakex", "cooperlake", "sapphirerapids")
+"""OpenBLAS's names of processors for which it uses AVX-512, in lower case."""
+
+
+def choose_instructions() -> None:
+    """Choose the instructions of worker processes that start from now on.
+
+    PyTorch's sums with AVX-512 depend on the shape of a stack, by rounding, so that a
+    network's numbers would depend on its company. Workers do without it, at no cost:
+    the matrix products, which take most of the time, are not PyTorch's own.
+
+    They are MKL's, which uses AVX-512 on Intel's processors only. On AMD's, NumPy's
+    products are twice as fast if OpenBLAS is told that it may use it, which it does
+    not find out by itself on newer ones. Both are read when a process starts.
+    """
+    import torch  # not for plans or the status, as elsewhere in this module
+
+    if torch.backends.cpu.get_cpu_capability() == "AVX512":
+        os.environ.setdefault("ATEN_CPU_CAPABILITY", "avx2")
+        if _is_of_amd():
+            os.environ.setdefault("OPENBLAS_CORETYPE", "SkylakeX")
+
+
+@functools.cache
+def openblas_core() -> str | None:
+    """Return the processor that NumPy's OpenBLAS computes for, None without it."""
+    import numpy as np
+    from threadpoolctl import threadpool_info  # scikit-learn needs it
+
+    folder = Path(np.__file__).parent.parent / "numpy.libs"
+    for library in threadpool_info():
+        if Path(library["filepath"]).parent == folder:
+            return library.get("architecture")
+    return None
+
+
+def numpy_is_faster() -> bool:
+    """Return whether NumPy multiplies with AVX-512 here and PyTorch does not."""
+    import torch
+
+    return (
+        _is_of_amd()
+        and torch.backends.mkl.is_available()
+        and (openblas_core() or "").lower() in WITH_AVX512
+    )
+
+
+@functools.cache
+def _is_of_amd() -> bool:
+    try:
+        return "AuthenticAMD" in Path("/proc/cpuinfo").read_text()
+    except OSError:  # not Linux
+        return False
