@@ -42,7 +42,9 @@ TARGETS = {
     "projected": targets.projected,
     "from_cdf": lambda y, bins: targets.from_cdf(
         torch.distributions.Laplace(
-            y.double().unsqueeze(-1), 0.1 * (bins.high - bins.low)
+            y.double().unsqueeze(-1),
+            0.1 * (bins.high - bins.low),
+            validate_args=False,  # which PyTorch 2.6 cannot do under vmap
         ).cdf,
         bins,
         like=y,

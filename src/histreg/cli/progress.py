@@ -20,13 +20,23 @@ from histreg.tabular.training import Epoch
 WIDE = 110  # letters, from which on a terminal has room for all that is known
 
 
+def _standard_error(*, quiet: bool) -> Console:
+    """Return a console that prints nothing if it is to be quiet, or is no terminal.
+
+    Rich up to version 13 ends even a bar that is disabled with a new line.
+    """
+    console = Console(stderr=True)
+    console.quiet = quiet or not console.is_terminal
+    return console
+
+
 @contextmanager
 def epoch_progress(title: str, *, quiet: bool) -> Iterator[Callable[[Epoch], None]]:
     """Yield a callback that shows epochs, loss, validation error and time left.
 
     Nothing is shown if standard error is not a terminal.
     """
-    console = Console(stderr=True)
+    console = _standard_error(quiet=quiet)
     is_wide = console.width >= WIDE
     time_left = [TextColumn("at most"), TimeRemainingColumn()] if is_wide else []
     with Progress(
@@ -37,7 +47,7 @@ def epoch_progress(title: str, *, quiet: bool) -> Iterator[Callable[[Epoch], Non
         TimeElapsedColumn(),
         *time_left,
         console=console,
-        disable=quiet or not console.is_terminal,
+        disable=console.quiet,
         transient=True,
     ) as bar:
         task = bar.add_task(title, total=None, state="")
@@ -58,14 +68,14 @@ def step_progress(n_steps: int, *, quiet: bool) -> Iterator[Callable[[str], None
 
     Nothing is shown if standard error is not a terminal.
     """
-    console = Console(stderr=True)
+    console = _standard_error(quiet=quiet)
     with Progress(
         BarColumn(bar_width=20),
         TextColumn("{task.completed}/{task.total}"),
         TextColumn("{task.description}"),
         TimeElapsedColumn(),
         console=console,
-        disable=quiet or not console.is_terminal,
+        disable=console.quiet,
         transient=True,
     ) as bar:
         task = bar.add_task("", total=n_steps)
@@ -87,14 +97,14 @@ def search_progress(
 
     Nothing is shown if standard error is not a terminal.
     """
-    console = Console(stderr=True)
+    console = _standard_error(quiet=quiet)
     with Progress(
         TextColumn("{task.description}"),
         BarColumn(bar_width=20),
         TimeElapsedColumn(),
         TextColumn(f"of {budget_s / 60:.3g} min"),
         console=console,
-        disable=quiet or not console.is_terminal,
+        disable=console.quiet,
         transient=True,
     ) as bar:
         task = bar.add_task("Trying the defaults", total=budget_s)
