@@ -23,7 +23,7 @@ WIDE = 110  # letters, from which on a terminal has room for all that is known
 def _standard_error(*, quiet: bool) -> Console:
     """Return a console that prints nothing if it is to be quiet, or is no terminal.
 
-    Rich up to version 13 ends even a bar that is disabled with a new line.
+    Rich 13 ends even a bar that is disabled with a new line.
     """
     console = Console(stderr=True)
     console.quiet = quiet or not console.is_terminal
