@@ -205,8 +205,8 @@ def compare_companies(name: str) -> None:
 @pytest.mark.parametrize("name", PAPER_NETWORKS)
 def test_the_papers_networks_do_not_depend_on_their_stack_mates_by_a_bit(name):
     code = (
-        "from histreg.study.engine.instructions import choose_instructions as choose;"
-        "choose(); import subprocess, sys; subprocess.run([sys.executable, '-c', "
+        "from histreg.study.engine.instructions import avoid_avx512; avoid_avx512();"
+        "import subprocess, sys; subprocess.run([sys.executable, '-c', "
         "'import torch; torch.set_num_threads(1);"
         "from tests.study.tabular.test_trainer import compare_companies as compare;"
         f'compare("{name}")\'], check=True)'

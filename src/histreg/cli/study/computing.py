@@ -85,9 +85,9 @@ def compute(
     from histreg.cli.study.progress import study_progress
     from histreg.executors import pool_of
     from histreg.study.engine import runner
-    from histreg.study.engine.instructions import choose_instructions
+    from histreg.study.engine.instructions import avoid_avx512
 
-    choose_instructions()
+    avoid_avx512()
     try:
         with (
             stopped_by_sigterm(),

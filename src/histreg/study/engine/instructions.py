@@ -10,23 +10,17 @@ WITH_AVX512 = ("skylakex", "cooperlake", "sapphirerapids")
 """OpenBLAS's names of processors for which it uses AVX-512, in lower case."""
 
 
-def choose_instructions() -> None:
-    """Choose the instructions of worker processes that start from now on.
+def avoid_avx512() -> None:
+    """Let worker processes that start from now on keep PyTorch from using AVX-512.
 
-    PyTorch's sums with AVX-512 depend on the shape of a stack, by rounding, so that a
-    network's numbers would depend on its company. Workers do without it, at no cost:
-    the matrix products, which take most of the time, are not PyTorch's own.
-
-    They are MKL's, which uses AVX-512 on Intel's processors only. On AMD's, NumPy's
-    products are twice as fast if OpenBLAS is told that it may use it, which it does
-    not find out by itself on newer ones. Both are read when a process starts.
+    Its sums with AVX-512 depend on the shape of a stack, by rounding, so that a
+    network's numbers would depend on its company. Without it steps take as long: the
+    matrix products, which take most of the time, are not PyTorch's own.
     """
     import torch  # not for plans or the status, as elsewhere in this module
 
     if torch.backends.cpu.get_cpu_capability() == "AVX512":
         os.environ.setdefault("ATEN_CPU_CAPABILITY", "avx2")
-        if _is_of_amd():
-            os.environ.setdefault("OPENBLAS_CORETYPE", "SkylakeX")
 
 
 @functools.cache
@@ -43,7 +37,10 @@ def openblas_core() -> str | None:
 
 
 def numpy_is_faster() -> bool:
-    """Return whether NumPy multiplies with AVX-512 here and PyTorch does not."""
+    """Return whether NumPy multiplies with AVX-512 here and PyTorch does not.
+
+    PyTorch's products are MKL's, which uses AVX-512 on Intel's processors only.
+    """
     import torch
 
     return (
