@@ -26,6 +26,7 @@ from histreg.bins import Bins
 _PLACES_PER_SIGMA = 2048
 _REACH_IN_SIGMAS = 5.5  # as far as float32 resolves mass beside one
 _MAX_TABLE = 2**20  # numbers in the table; without one if there would be more
+_NO_LOSSES = np.empty(0, dtype=np.float32)
 
 
 class CompiledGaussian:
@@ -68,12 +69,9 @@ class CompiledGaussian:
             Finite and within the bins.
         """
         gradient = logits.softmax(dim=-1)
-        n = y.numel()
-        is_mean = reduction == "mean" and n > 0
-        share = np.float32(1) / np.float32(n) if is_mean else np.float32(1)
-        n_losses = n if reduction == "none" else 0
-        losses = np.empty(n_losses, dtype=np.float32)
-        total = _subtract_targets()(
+        is_reduced = reduction != "none"
+        losses = _NO_LOSSES if is_reduced else np.empty(y.numel(), dtype=np.float32)
+        value = _subtract_targets()(
             logits.numpy().reshape(-1, self._n_bins),
             y.numpy().reshape(-1),
             self._low,
@@ -82,13 +80,12 @@ class CompiledGaussian:
             self._reach,
             self._mass,
             self._rise,
-            share,
+            reduction == "mean",
             losses,
             gradient.numpy().reshape(-1, self._n_bins),
         )
-        if reduction == "none":
+        if not is_reduced:
             return torch.from_numpy(losses).view(y.shape), gradient
-        value = total / n if reduction == "mean" else total
         return torch.scalar_tensor(value, dtype=torch.float32), gradient
 
 
@@ -134,16 +131,18 @@ def subtract_targets(
     reach: int,
     mass: np.ndarray,
     rise: np.ndarray,
-    share: np.float32,
+    is_mean: bool,
     losses: np.ndarray,
     probs: np.ndarray,
 ) -> float:
     """Subtract the targets from probs (n, k), and return the sum of the losses.
 
-    The differences are multiplied by ``share``. Each loss is also written to
+    If it is to be the mean, both are divided by n. Each loss is also written to
     ``losses``, unless that is empty.
     """
     n, k = logits.shape
+    is_divided = is_mean and n > 0
+    share = np.float32(1) / np.float32(n) if is_divided else np.float32(1)
     last = k * n_places - 1
     total = 0.0
     for i in range(n):
@@ -169,11 +168,11 @@ def subtract_targets(
             p = (mass[row, j] + part * rise[row, j]) * scale
             excess += p * (logits[i, first + j] - logit)
             probs[i, first + j] -= p
-        if share != 1:
+        if is_divided:
             for j in range(k):
                 probs[i, j] *= share
         loss = -log_prob - float(excess)
         total += loss
         if len(losses):
             losses[i] = loss
-    return total
+    return total / n if is_divided else total

@@ -194,8 +194,11 @@ class Histogram(Distribution):
 
     def _mean(self) -> Tensor:  # (...)
         middle, centers = self._centered()
-        probs = self.probs.to(self._wide)
-        mean = (probs * centers).sum(dim=-1) / probs.sum(dim=-1) + middle
+        # In place: with one more array, glibc may return the memory of each block to
+        # the system and get it again, which takes longer than all that is computed.
+        probs = self.probs.to(self._wide, copy=True)
+        total = probs.sum(dim=-1)
+        mean = probs.mul_(centers).sum(dim=-1) / total + middle
         return mean.to(self._dtype)
 
     @property

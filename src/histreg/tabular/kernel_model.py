@@ -26,7 +26,13 @@ from torch import Tensor
 
 from histreg.tabular.compiled_kernels import kernel_sums
 from histreg.tabular.feature_model import FeatureModel
-from histreg.tabular.simple_models import Fitted, SimpleInputs, aligned, in_blocks
+from histreg.tabular.simple_models import (
+    Fitted,
+    SimpleInputs,
+    aligned,
+    in_blocks,
+    whole_blocks,
+)
 
 MOST_FEATURES = 1_000
 MOST_LANDMARKS = 1_000
@@ -120,14 +126,15 @@ class KernelModel(FeatureModel):
             self.slope.item(),
         )
 
-        def summed(some: Tensor) -> Tensor:
+        parts = []
+        for some, n in whole_blocks(features):
             scaled = aligned(some * self.inverse_lengths)
             products, squares = scaled @ landmarks.T, scaled.square().sum(dim=1)
-            sums = torch.empty_like(squares)
-            loop(products.numpy(), squares.numpy(), *known, sums.numpy())
-            return self.within_limits(sums + self.bias)
-
-        return in_blocks(summed, features)
+            sums = torch.empty(n, dtype=torch.float64)
+            # The loop treats each row by itself, so that it needs no whole block.
+            loop(products.numpy()[:n], squares.numpy()[:n], *known, sums.numpy())
+            parts.append(sums)
+        return self.within_limits(torch.cat(parts) + self.bias)
 
     def of_block(self, features: Tensor) -> Tensor:
         """Return the same of one block: sums may depend on how many rows it has."""

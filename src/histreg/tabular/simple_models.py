@@ -9,7 +9,7 @@ models of all folds are averaged. A forest needs no folds: its trees leave rows 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import torch
@@ -68,14 +68,22 @@ class Fitted(NamedTuple):
 
 
 def in_blocks(of_block: Callable[[Tensor], Tensor], rows: Tensor) -> Tensor:
-    """Return a function of rows (n, p) that rounds the same for each in any company.
+    """Return a function of rows (n, p) that rounds the same for each in any company."""
+    return torch.cat([of_block(some)[:n] for some, n in whole_blocks(rows)])
+
+
+def whole_blocks(rows: Tensor) -> Iterator[tuple[Tensor, int]]:
+    """Yield rows (n, p), some at a time, and how many of those it yields they are.
 
     A product of matrices may round differently for other numbers of rows, so the last
     row is repeated until there are whole blocks of `BLOCK`; see also `aligned`.
     """
     n = len(rows)
     whole = torch.arange(-(-n // BLOCK) * BLOCK).clamp(max=n - 1)
-    return torch.cat([of_block(some) for some in rows[whole].split(AT_ONCE)])[:n]
+    for start, some in zip(
+        range(0, max(n, 1), AT_ONCE), rows[whole].split(AT_ONCE), strict=True
+    ):
+        yield some, min(AT_ONCE, n - start)
 
 
 def aligned(matrix: Tensor) -> Tensor:

@@ -117,6 +117,22 @@ def test_the_gradient_of_a_model_is_clipped_as_one_and_others_are_left(
         torch.testing.assert_close(now, expected)
 
 
+@pytest.mark.parametrize("share", [0.9, 0.996, 0.9999])
+def test_a_gradient_hardly_above_the_largest_norm_is_clipped(share, network, generator):
+    network.gradients.flat.normal_(generator=generator)
+    norm = network.gradients.vector_of(1).norm().item()
+    network.clip(1, share * norm)
+    now = network.gradients.vector_of(1).norm().item()
+    assert now == pytest.approx(share * norm, rel=1e-6)
+
+
+def test_a_gradient_that_is_not_finite_stays_visible(network):
+    network.gradients.flat.fill_(1.0)
+    network.gradients.of_model(1)[0][0][0, 0] = torch.nan
+    network.clip(1, 0.5)
+    assert network.gradients.vector_of(1).isnan().all()
+
+
 def test_all_weights_lie_in_one_vector_each_layer_aligned():
     shape = SHAPES["several groups"]
     weights = Weights(shape)

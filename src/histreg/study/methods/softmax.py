@@ -25,18 +25,15 @@ class OnSoftmax(OnHistogram):
     """A loss of y and the probabilities, on the scale [0, 1]."""
 
     @abstractmethod
-    def slope(self, probs: Tensor, y: Tensor, centers: Tensor) -> Tensor:
-        """Return the derivative with respect to the probabilities, per sample.
+    def slope(self, probs: Tensor, y: Tensor, centers: Tensor, *, out: Tensor) -> None:
+        """Write the derivative with respect to the probabilities, per sample.
 
         Parameters
         ----------
         probs : Tensor of shape (M, b, k)
         y : Tensor of shape (b, 1)
         centers : Tensor of shape (k,)
-
-        Returns
-        -------
-        Tensor that broadcasts to (M, b, k)
+        out : Tensor of shape (M, b, k)
         """
 
     @property
@@ -64,9 +61,12 @@ class L2SoftmaxMean(OnSoftmax):
         """Return squared errors of the mean."""
         return histreg.losses.softmax_mean_l2(outputs, y, self.bins(0.0, 1.0))
 
-    def slope(self, probs: Tensor, y: Tensor, centers: Tensor) -> Tensor:
-        """Return 2 (mean - y) c."""
-        return 2 * ((probs @ centers).unsqueeze(-1) - y) * centers
+    def slope(self, probs: Tensor, y: Tensor, centers: Tensor, *, out: Tensor) -> None:
+        """Write 2 (mean - y) c."""
+        import torch
+
+        error = (probs @ centers).unsqueeze(-1) - y  # (M, b, 1)
+        torch.mul(error.mul_(2), centers, out=out)
 
 
 @dataclass(frozen=True)
@@ -81,9 +81,12 @@ class L1SoftmaxMean(OnSoftmax):
         """Return absolute errors of the mean."""
         return histreg.losses.softmax_mean_l1(outputs, y, self.bins(0.0, 1.0))
 
-    def slope(self, probs: Tensor, y: Tensor, centers: Tensor) -> Tensor:
-        """Return the sign of the error, times c."""
-        return ((probs @ centers).unsqueeze(-1) - y).sign() * centers
+    def slope(self, probs: Tensor, y: Tensor, centers: Tensor, *, out: Tensor) -> None:
+        """Write the sign of the error, times c."""
+        import torch
+
+        error = (probs @ centers).unsqueeze(-1) - y  # (M, b, 1)
+        torch.mul(error.sign_(), centers, out=out)
 
 
 @dataclass(frozen=True)
@@ -98,9 +101,11 @@ class L2SoftmaxPerBin(OnSoftmax):
         """Return the sums of squared errors over the bins."""
         return histreg.losses.softmax_per_bin_l2(outputs, y, self.bins(0.0, 1.0))
 
-    def slope(self, probs: Tensor, y: Tensor, centers: Tensor) -> Tensor:
-        """Return 2 c (h c - y)."""
-        return 2 * centers * (probs * centers - y)
+    def slope(self, probs: Tensor, y: Tensor, centers: Tensor, *, out: Tensor) -> None:
+        """Write 2 c (h c - y)."""
+        import torch
+
+        torch.mul(probs, centers, out=out).sub_(y).mul_(2 * centers)
 
 
 @dataclass(frozen=True)

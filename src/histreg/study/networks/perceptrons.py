@@ -101,6 +101,8 @@ class Weights:
         self.first = pairs[0]  # (d, M h), (1, M h)
         self.hidden = pairs[1 : len(shape.hidden)]  # (M, h, h), (M, 1, h)
         self.heads = pairs[len(shape.hidden) :]  # (M_o, h, o), (M_o, 1, o)
+        self.hidden_transposed = [weight.transpose(1, 2) for weight, _ in self.hidden]
+        self.heads_transposed = [weight.transpose(1, 2) for weight, _ in self.heads]
         self.of_heads = _slices_of(n for n, _ in shape.heads)  # models
         self.by_model = [
             view.view(-1, m, width).transpose(0, 1) for view in self.first
@@ -150,8 +152,8 @@ def _fill(parts: Sequence[Tensor], vector: Tensor) -> None:
 class _Buffers:
     """Buffers for the results of a batch of some size."""
 
-    def __init__(self, shape: Shape, n: int, like: Tensor) -> None:
-        m, width = shape.n_models, shape.hidden[0]
+    def __init__(self, shape: Shape, n: int, weights: Weights) -> None:
+        m, width, like = shape.n_models, shape.hidden[0], weights.flat
         self.first = like.new_empty(n, m * width)
         self.first_slope = like.new_empty(n, m * width)
         as_models = (n, m, width)
@@ -161,10 +163,27 @@ class _Buffers:
         self.slopes = [self.first_slope.view(as_models).transpose(0, 1)] + [
             like.new_empty(m, n, width) for _ in shape.hidden[1:]
         ]
-        self.upstream = like.new_empty(m, n, width)
+        # Derivatives above the activations, contiguous for products: below the first
+        # layer copied to their slopes, elsewhere changed to them in place.
+        self.upstream = [like.new_empty(m, n, width), *self.slopes[1:]]
+        heads = _slices_of(k for k, _ in shape.heads)
+        self.tops = [self.activations[-1][some] for some in heads]
+        self.upstream_of_heads = [self.upstream[-1][some] for some in heads]
         self.ones = like.new_ones(1, n)
         self.heads = [like.new_empty(k, n, o) for k, o in shape.heads]
         self.head_slopes = [like.new_empty(k, n, o) for k, o in shape.heads]
+        self.products_of_heads = [
+            product
+            for (weight, bias), top, out in zip(
+                weights.heads, self.tops, self.heads, strict=True
+            )
+            # A batch of one column uses another kernel than a single column.
+            for product in (
+                [(bias, top, weight, out)]
+                if out.shape[-1] > 1
+                else zip(bias, top, weight, out, strict=True)
+            )
+        ]
         self.outputs = _by_group(self.heads, shape)
         self.output_slopes = _by_group(self.head_slopes, shape)
 
@@ -198,7 +217,7 @@ class Perceptrons:
         self.gradients = Weights(shape, torch.zeros_like(self.weights.flat))
         self._products: Products = fastest(shape.hidden[0])
         self._buffers: dict[int, _Buffers] = {}
-        self._clipped: dict[int, list[Tensor]] = {}
+        self._clipped: dict[int, tuple[Tensor, list[Tensor]]] = {}
 
     def forward(self, x: Tensor) -> list[Tensor]:
         """Return the outputs of each group: (n, d) -> (M_g, n, o) each.
@@ -216,15 +235,8 @@ class Perceptrons:
             self._products.affine(bias, below, weight, out=above)
             _activate(above, self.shape.slope)
             below = above
-        for (weight, bias), some, out in zip(
-            self.weights.heads, self.weights.of_heads, buffers.heads, strict=True
-        ):
-            if weight.shape[-1] > 1:
-                self._products.affine(bias, below[some], weight, out=out)
-                continue
-            for i, features in enumerate(below[some]):
-                # A batch of one column uses another kernel than a single column.
-                self._products.affine(bias[i], features, weight[i], out=out[i])
+        for bias, top, weight, out in buffers.products_of_heads:
+            self._products.affine(bias, top, weight, out=out)
         return buffers.outputs
 
     def output_slopes(self, x: Tensor) -> list[Tensor]:
@@ -234,26 +246,25 @@ class Perceptrons:
     def backward(self, x: Tensor) -> None:
         """Fill `gradients`, after `forward` and with `output_slopes` filled."""
         buffers = self._buffers_for(x)
-        top = buffers.activations[-1]
-        for some, (weight, _), gradient, slope in zip(
-            self.weights.of_heads,
-            self.weights.heads,
+        for top, transposed, gradient, slope, upstream in zip(
+            buffers.tops,
+            self.weights.heads_transposed,
             self.gradients.heads,
             buffers.head_slopes,
+            buffers.upstream_of_heads,
             strict=True,
         ):
-            self._layer_gradient(top[some], slope, gradient)
-            self._products.product(
-                slope, weight.transpose(1, 2), out=buffers.upstream[some]
-            )
+            self._layer_gradient(top, slope, gradient)
+            self._products.product(slope, transposed, out=upstream)
         for i in reversed(range(len(self.weights.hidden))):
             slope = buffers.slopes[i + 1]
-            self._through(buffers.upstream, buffers.activations[i + 1], slope)
+            self._through(slope, buffers.activations[i + 1])
             below, gradient = buffers.activations[i], self.gradients.hidden[i]
             self._layer_gradient(below, slope, gradient)
-            weight = self.weights.hidden[i][0]
-            self._products.product(slope, weight.transpose(1, 2), out=buffers.upstream)
-        self._through(buffers.upstream, buffers.activations[0], buffers.slopes[0])
+            transposed = self.weights.hidden_transposed[i]
+            self._products.product(slope, transposed, out=buffers.upstream[i])
+        buffers.slopes[0].copy_(buffers.upstream[0])
+        self._through(buffers.first_slope, buffers.first)
         weight_gradient, bias_gradient = self.gradients.first
         self._products.product(x.T, buffers.first_slope, out=weight_gradient)
         # Not torch.sum, whose order of additions depends on the number of columns.
@@ -270,9 +281,17 @@ class Perceptrons:
 
     def clip(self, i: int, largest: float) -> None:
         """Scale the gradient of the i-th model, over all layers, down to this norm."""
-        if i not in self._clipped:  # views, which take longer to make than to scale
-            self._clipped[i] = self.gradients._parts_of(i)
-        parts = self._clipped[i]
+        if i not in self._clipped:  # which take longer to make than to use
+            places = torch.arange(self.gradients.flat.numel())
+            self._clipped[i] = (
+                Weights(self.shape, places).vector_of(i),
+                self.gradients._parts_of(i),
+            )
+        places, parts = self._clipped[i]
+        vector = self.gradients.flat.index_select(0, places)
+        # Enough to see that nothing is to be scaled, in a quarter of the time.
+        if torch.dot(vector, vector).item() < 0.99 * largest**2:
+            return
         norms = torch._foreach_norm([part.contiguous() for part in parts])
         norm = torch.stack(norms).norm()
         # Not clamped from below, so that a gradient that is not finite stays visible.
@@ -288,15 +307,19 @@ class Perceptrons:
         self._products.product(below.transpose(1, 2), slope, out=weight)
         torch.sum(slope, dim=1, keepdim=True, out=bias)
 
-    def _through(self, upstream: Tensor, activation: Tensor, out: Tensor) -> None:
-        """Write the derivative below a leaky ReLU, given its output."""
+    def _through(self, slope: Tensor, activation: Tensor) -> None:
+        """Turn the derivative above a leaky ReLU into that below, given its output.
+
+        Both must be contiguous: the operation treats the end of each row number by
+        number, with a branch that cannot be predicted.
+        """
         torch.ops.aten.leaky_relu_backward.grad_input(
-            upstream, activation, self.shape.slope, True, grad_input=out
+            slope, activation, self.shape.slope, True, grad_input=slope
         )
 
     def _buffers_for(self, x: Tensor) -> _Buffers:
         if len(x) not in self._buffers:
-            self._buffers[len(x)] = _Buffers(self.shape, len(x), self.weights.flat)
+            self._buffers[len(x)] = _Buffers(self.shape, len(x), self.weights)
         return self._buffers[len(x)]
 
 

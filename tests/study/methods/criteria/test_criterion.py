@@ -3,7 +3,12 @@
 import pytest
 import torch
 
-from histreg.study.methods.criteria.criterion import ByAutograd, Targets, noise
+from histreg.study.methods.criteria.criterion import (
+    ByAutograd,
+    Targets,
+    divide_by_rows,
+    noise,
+)
 from tests.study.methods.registry import METHODS
 
 LOW, HIGH = -5.0, 15.0
@@ -63,3 +68,11 @@ def test_noise_is_standard_and_fresh_in_each_epoch():
 def test_targets_are_scaled_by_their_declared_range():
     y = torch.tensor([LOW, 5.0, HIGH], dtype=torch.float64)
     assert Targets(y, LOW, HIGH, seed=1).scaled.tolist() == [0.0, 0.5, 1.0]
+
+
+@pytest.mark.parametrize("n", [1, 3, 224, 256])
+def test_division_by_the_number_of_rows_rounds_as_division(n, generator):
+    slopes = torch.randn(2, n, 5, generator=generator)
+    expected = slopes / n
+    divide_by_rows(slopes)
+    assert torch.equal(slopes, expected)

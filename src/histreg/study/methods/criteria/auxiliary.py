@@ -63,7 +63,7 @@ class SquaredErrorsOfPowers(SquaredErrors):
     def start_epoch(self, epoch: int, order: Tensor) -> None:
         """Sort the powers."""
         super().start_epoch(epoch, order)
-        self.ordered = self.powers[order]
+        self.ordered = self.powers.index_select(0, order)
 
     def gradient(self, outputs: Tensor, batch: slice, out: Tensor) -> None:
         """Write twice the errors, divided by the number of rows."""

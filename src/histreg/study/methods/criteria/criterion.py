@@ -102,7 +102,7 @@ class ByAutograd(Criterion):
 
     def start_epoch(self, epoch: int, order: Tensor) -> None:  # noqa: ARG002
         """Sort the targets."""
-        self.ordered = self.scaled[order]
+        self.ordered = self.scaled.index_select(0, order)
 
     def gradient(self, outputs: Tensor, batch: slice, out: Tensor) -> None:
         """Write the gradient by autograd."""
@@ -125,6 +125,29 @@ class ByAutograd(Criterion):
         pairs = zip(self.methods, outputs.double(), strict=True)
         scaled = torch.stack([method.predict(output) for method, output in pairs])
         return self.low + scaled * (self.high - self.low)
+
+
+class Scratch:
+    """Tensors for intermediates, kept from batch to batch: new memory costs more."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, torch.Size], Tensor] = {}
+
+    def like(self, name: str, x: Tensor) -> Tensor:
+        """Return a contiguous tensor of the shape of x, with any values."""
+        key = name, x.shape
+        if key not in self._kept:
+            self._kept[key] = x.new_empty(x.shape)
+        return self._kept[key]
+
+
+def divide_by_rows(slopes: Tensor) -> None:
+    """Divide (M, b, ...) by b in place."""
+    b = slopes.shape[1]
+    if b & (b - 1):
+        slopes.div_(b)
+    else:  # the same numbers in half the time, as 1 / b is exact
+        slopes.mul_(1 / b)
 
 
 def noise(targets: Targets, epoch: int) -> Tensor:

@@ -8,7 +8,12 @@ import torch
 from torch import Tensor
 
 from histreg import losses
-from histreg.study.methods.criteria.criterion import Criterion, Targets
+from histreg.study.methods.criteria.criterion import (
+    Criterion,
+    Scratch,
+    Targets,
+    divide_by_rows,
+)
 from histreg.study.methods.histograms import (
     HistogramLossMethod,
     HLGauss,
@@ -39,11 +44,11 @@ class TargetTables:
 
     def start_epoch(self, order: Tensor) -> None:
         """Sort the codes of the targets."""
-        self.ordered = self.codes[order]
+        self.ordered = self.codes.index_select(0, order)
 
-    def of(self, batch: slice) -> Tensor:  # (M, b, k)
+    def of(self, batch: slice, out: Tensor | None = None) -> Tensor:  # (M, b, k)
         """Return the target vectors of a batch."""
-        return self.tables.index_select(1, self.ordered[batch])
+        return torch.index_select(self.tables, 1, self.ordered[batch], out=out)
 
 
 class CrossEntropies(Criterion):
@@ -54,6 +59,7 @@ class CrossEntropies(Criterion):
     ) -> None:
         self.n_outputs = methods[0].n_bins
         self.tables = TargetTables(methods, targets)
+        self.scratch = Scratch()
 
     def start_epoch(self, epoch: int, order: Tensor) -> None:  # noqa: ARG002
         """Sort the targets."""
@@ -62,7 +68,8 @@ class CrossEntropies(Criterion):
     def gradient(self, outputs: Tensor, batch: slice, out: Tensor) -> None:
         """Write the softmax minus the target, divided by the number of rows."""
         torch.softmax(outputs, dim=-1, out=out)
-        out.sub_(self.tables.of(batch)).div_(out.shape[1])
+        out.sub_(self.tables.of(batch, self.scratch.like("targets", out)))
+        divide_by_rows(out)
 
     def loss(self, outputs: Tensor, batch: slice) -> Tensor:
         """Return the mean cross-entropies."""

@@ -7,7 +7,12 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from histreg.study.methods.criteria.criterion import Criterion, Targets, noise
+from histreg.study.methods.criteria.criterion import (
+    Criterion,
+    Targets,
+    divide_by_rows,
+    noise,
+)
 from histreg.study.methods.numbers import OnNumber
 
 
@@ -25,7 +30,7 @@ class SquaredErrors(Criterion):
 
     def start_epoch(self, epoch: int, order: Tensor) -> None:
         """Sort the targets, and draw noise if it is a training epoch."""
-        self.clean = self.noisy = self.scaled[order][None]  # (1, n)
+        self.clean = self.noisy = self.scaled.index_select(0, order)[None]  # (1, n)
         if self.noise_sd is not None and epoch:
             # One draw for all networks: only the noise level differs.
             self.noisy = self.clean + self.noise_sd * noise(self.targets, epoch)
@@ -55,7 +60,7 @@ class AbsoluteErrors(SquaredErrors):
     def gradient(self, outputs: Tensor, batch: slice, out: Tensor) -> None:
         """Write the signs of the errors, divided by the number of rows."""
         torch.sub(outputs[..., 0], self.noisy[:, batch], out=out[..., 0])
-        out.sign_().div_(out.shape[1])
+        divide_by_rows(out.sign_())
 
     def loss(self, outputs: Tensor, batch: slice) -> Tensor:
         """Return the mean absolute errors."""

@@ -8,7 +8,12 @@ import torch
 from torch import Tensor
 
 from histreg import losses
-from histreg.study.methods.criteria.criterion import Criterion, Targets
+from histreg.study.methods.criteria.criterion import (
+    Criterion,
+    Scratch,
+    Targets,
+    divide_by_rows,
+)
 from histreg.study.methods.criteria.histograms import CrossEntropies
 from histreg.study.methods.histograms import mean_of
 from histreg.study.methods.softmax import OnSoftmax
@@ -24,16 +29,19 @@ class ThroughSoftmax(Criterion):
         self.centers = self.bins.centers.to(targets.dtype)
         self.targets = targets
         self.scaled = self.ordered = targets.scaled
+        self.scratch = Scratch()
 
     def start_epoch(self, epoch: int, order: Tensor) -> None:  # noqa: ARG002
         """Sort the targets."""
-        self.ordered = self.scaled[order]
+        self.ordered = self.scaled.index_select(0, order)
 
     def gradient(self, outputs: Tensor, batch: slice, out: Tensor) -> None:
         """Write the gradient through the softmax."""
         torch.softmax(outputs, dim=-1, out=out)
         y = self.ordered[batch].unsqueeze(-1)
-        _through_softmax(self.method.slope(out, y, self.centers), out)
+        slope = self.scratch.like("slope", out)
+        self.method.slope(out, y, self.centers, out=slope)
+        _through_softmax(slope, out, self.scratch)
 
     def loss(self, outputs: Tensor, batch: slice) -> Tensor:
         """Return the mean losses."""
@@ -53,7 +61,9 @@ class BrierScores(CrossEntropies):
     def gradient(self, outputs: Tensor, batch: slice, out: Tensor) -> None:
         """Write the gradient through the softmax."""
         torch.softmax(outputs, dim=-1, out=out)
-        _through_softmax((out - self.tables.of(batch)).mul_(2), out)
+        slope = self.tables.of(batch, self.scratch.like("slope", out))
+        torch.sub(out, slope, out=slope).mul_(2)
+        _through_softmax(slope, out, self.scratch)
 
     def loss(self, outputs: Tensor, batch: slice) -> Tensor:
         """Return the mean squared distances."""
@@ -64,7 +74,8 @@ class BrierScores(CrossEntropies):
         return torch.zeros(())
 
 
-def _through_softmax(slope: Tensor, probs: Tensor) -> None:
+def _through_softmax(slope: Tensor, probs: Tensor, scratch: Scratch) -> None:
     """Overwrite probs h with h (s - <h, s>) / batch size, where s is the slope."""
-    centred = slope - (probs * slope).sum(dim=-1, keepdim=True)
-    probs.mul_(centred).div_(probs.shape[1])
+    products = torch.mul(probs, slope, out=scratch.like("products", probs))
+    probs.mul_(slope.sub_(products.sum(dim=-1, keepdim=True)))
+    divide_by_rows(probs)
