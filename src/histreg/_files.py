@@ -85,13 +85,14 @@ def atomic_folder(path: Path, *, may_replace: Callable[[Path], bool]) -> Iterato
     if not path.parent.is_dir():
         raise InputError(f"{path} cannot be written: there is no folder {path.parent}")
     remove_abandoned(path.parent)
-    if path.exists() and not path.is_dir():
-        raise InputError(f"{path} must be a folder, got a file")
-    if path.exists() and any(path.iterdir()) and not may_replace(path):
-        raise InputError(
-            f"{path} contains files that this command did not write; "
-            "choose another folder"
-        )
+    with locked(path.parent, shared=True):  # not while another replaces the folder
+        if path.exists() and not path.is_dir():
+            raise InputError(f"{path} must be a folder, got a file")
+        if path.exists() and any(path.iterdir()) and not may_replace(path):
+            raise InputError(
+                f"{path} contains files that this command did not write; "
+                "choose another folder"
+            )
     partial, replaced = _temporary(path, "partial"), _temporary(path, "replaced")
     partial.mkdir()
     try:

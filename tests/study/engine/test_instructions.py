@@ -1,4 +1,3 @@
-import json
 import os
 import subprocess
 import sys
@@ -6,28 +5,36 @@ import sys
 import pytest
 
 from histreg.study.engine import instructions
-from histreg.study.engine.instructions import numpy_is_faster
+from histreg.study.engine.instructions import (
+    VARIABLE,
+    numpy_is_faster,
+    workers_without_avx512,
+)
 
 
-def test_workers_that_start_later_compute_without_avx512_and_say_so():
-    show = (
-        "import json; from histreg.study.engine.environment import environment;"
-        "print(json.dumps(environment()));"
+def capability_of_a_new_process():
+    code = "import torch; print(torch.backends.cpu.get_cpu_capability())"
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def test_workers_compute_without_avx512_and_later_processes_as_before(monkeypatch):
+    monkeypatch.delenv(VARIABLE, raising=False)
+    here = capability_of_a_new_process()
+    monkeypatch.setattr(
+        "torch.backends.cpu.get_cpu_capability", lambda: here.removesuffix("\n")
     )
-    then = (
-        "from histreg.study.engine.instructions import avoid_avx512; avoid_avx512();"
-        f"import subprocess, sys; subprocess.run([sys.executable, '-c', {show!r}])"
-    )
-    kept = {k: v for k, v in os.environ.items() if k != "ATEN_CPU_CAPABILITY"}
-    printed = subprocess.run(
-        [sys.executable, "-u", "-c", show + then],
-        env=kept,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    here, later = [json.loads(line)["cpu_capability"] for line in printed.splitlines()]
-    assert later == ("AVX2" if here == "AVX512" else here)
+    with workers_without_avx512():
+        assert capability_of_a_new_process() == here.replace("AVX512", "AVX2")
+    assert VARIABLE not in os.environ
+
+
+def test_instructions_that_the_user_has_chosen_stay(monkeypatch):
+    monkeypatch.setenv(VARIABLE, "default")
+    monkeypatch.setattr("torch.backends.cpu.get_cpu_capability", lambda: "AVX512")
+    with workers_without_avx512():
+        assert os.environ[VARIABLE] == "default"
+    assert os.environ[VARIABLE] == "default"
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from histreg.study.catalogue import OVERALL
+from histreg.study.engine.instructions import workers_without_avx512
 from histreg.study.engine.seeding import generator_for
 from histreg.study.methods import (
     L1,
@@ -205,13 +206,12 @@ def compare_companies(name: str) -> None:
 @pytest.mark.parametrize("name", PAPER_NETWORKS)
 def test_the_papers_networks_do_not_depend_on_their_stack_mates_by_a_bit(name):
     code = (
-        "from histreg.study.engine.instructions import avoid_avx512; avoid_avx512();"
-        "import subprocess, sys; subprocess.run([sys.executable, '-c', "
-        "'import torch; torch.set_num_threads(1);"
-        "from tests.study.tabular.test_trainer import compare_companies as compare;"
-        f'compare("{name}")\'], check=True)'
+        "import torch; torch.set_num_threads(1);"
+        "from tests.study.tabular.test_trainer import compare_companies;"
+        f"compare_companies({name!r})"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    with workers_without_avx512():
+        subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_a_diverging_model_is_noted_and_harms_no_other(rows, test_rows):

@@ -85,12 +85,12 @@ def compute(
     from histreg.cli.study.progress import study_progress
     from histreg.executors import pool_of
     from histreg.study.engine import runner
-    from histreg.study.engine.instructions import avoid_avx512
+    from histreg.study.engine.instructions import workers_without_avx512
 
-    avoid_avx512()
     try:
         with (
             stopped_by_sigterm(),
+            workers_without_avx512(),
             pool_of(executor, n_jobs) as pool,
             study_progress(console) as show,
         ):

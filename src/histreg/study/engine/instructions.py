@@ -4,23 +4,36 @@ from __future__ import annotations
 
 import functools
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+VARIABLE = "ATEN_CPU_CAPABILITY"
+"""Of the environment, which PyTorch reads when a process starts."""
 
 WITH_AVX512 = ("skylakex", "cooperlake", "sapphirerapids")
 """OpenBLAS's names of processors for which it uses AVX-512, in lower case."""
 
 
-def avoid_avx512() -> None:
-    """Let worker processes that start from now on keep PyTorch from using AVX-512.
+@contextmanager
+def workers_without_avx512() -> Iterator[None]:
+    """Return a context in which worker processes start that do not use AVX-512.
 
-    Its sums with AVX-512 depend on the shape of a stack, by rounding, so that a
+    PyTorch's sums with AVX-512 depend on the shape of a stack, by rounding, so that a
     network's numbers would depend on its company. Without it steps take as long: the
     matrix products, which take most of the time, are not PyTorch's own.
     """
     import torch  # not for plans or the status, as elsewhere in this module
 
-    if torch.backends.cpu.get_cpu_capability() == "AVX512":
-        os.environ.setdefault("ATEN_CPU_CAPABILITY", "avx2")
+    is_chosen = VARIABLE in os.environ
+    if torch.backends.cpu.get_cpu_capability() != "AVX512" or is_chosen:
+        yield
+        return
+    os.environ[VARIABLE] = "avx2"
+    try:
+        yield
+    finally:
+        del os.environ[VARIABLE]
 
 
 @functools.cache
