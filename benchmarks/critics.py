@@ -586,6 +586,43 @@ def table(records: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def differences(records: list[dict[str, Any]]) -> str:
+    """Return returns minus those of the squared error, in standard errors of that.
+
+    Of each pair, first over all steps, then over their last quarter.
+    """
+    others = [method for method in METHODS if method != "MSE"]
+    lines = [f"| game | {' | '.join(others)} |", "|---" * (len(others) + 1) + "|"]
+    for game in GAMES:
+        curves = {
+            method: [
+                curve(r)
+                for r in records
+                if _key(r) == (game, method, GAMES[game].steps)
+            ]
+            for method in METHODS
+        }
+        if min(map(len, curves.values())) < 2:
+            continue
+        cells = [
+            " and ".join(
+                f"{_in_standard_errors(curves[other], curves['MSE'], PARTS[part]):+.1f}"
+                for part in ("mean return", "last quarter")
+            )
+            for other in others
+        ]
+        lines.append(f"| {game} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _in_standard_errors(
+    curves: Sequence[np.ndarray], others: Sequence[np.ndarray], part: slice
+) -> float:
+    a, b = (np.array([c[part].mean() for c in each]) for each in (curves, others))
+    error = (a.var(ddof=1) / len(a) + b.var(ddof=1) / len(b)) ** 0.5
+    return float((a.mean() - b.mean()) / error)
+
+
 START = (3_000, 5_000)  # steps, of CartPole, where methods begin to learn
 
 
@@ -648,7 +685,7 @@ def draw(records: list[dict[str, Any]], path: Path) -> None:
             if len(own) < 2:
                 continue
             curves = np.stack([curve(r) for r in own])  # (seeds, points)
-            steps = own[0]["steps"] * (np.arange(N_POINTS) + 0.5) / N_POINTS
+            steps = own[0]["steps"] / 1000 * (np.arange(N_POINTS) + 0.5) / N_POINTS
             mean = curves.mean(axis=0)
             error = curves.std(axis=0, ddof=1) / len(own) ** 0.5
             error *= t.ppf(0.975, len(own) - 1)
@@ -656,7 +693,7 @@ def draw(records: list[dict[str, Any]], path: Path) -> None:
                 steps, mean - error, mean + error, color=colour, alpha=0.15, lw=0
             )
             ax.plot(steps, mean, mark, ls="-", color=colour, ms=3, lw=1, label=method)
-        ax.set(title=game, xlabel="steps", ylabel="return")
+        ax.set(title=game, xlabel="thousand steps", ylabel="return")
     handles = axes[0, 0].get_legend_handles_labels()
     figure.legend(*handles, loc="outside right upper", fontsize=9)
     figure.savefig(path, dpi=100)
@@ -688,9 +725,7 @@ def main() -> None:
     arguments = parser.parse_args()
     records = read(arguments.out)
     if arguments.table:
-        print(table(records))
-        print()
-        print(starts(records))
+        print(table(records), differences(records), starts(records), sep="\n\n")
         return
     if arguments.figure:
         draw(records, arguments.figure)

@@ -104,3 +104,24 @@ def test_runs_that_are_in_the_file_are_not_repeated(tmp_path, monkeypatch):
     assert run("1-2") == first
     more = run("1-4")
     assert more[:2] == first and [record["seed"] for record in more[2:]] == [3, 4]
+
+
+def test_returns_are_compared_in_standard_errors_of_their_difference():
+    def records(method, levels):
+        return [
+            {
+                "game": GAME.name,
+                "method": method,
+                "steps": GAME.steps,
+                "returns": [level] * 15 + [late] * 5,
+            }
+            for level, late in levels
+        ]
+
+    some = records("MSE", [(1, 1), (3, 3)])
+    for method in critics.METHODS:
+        if method != "MSE":
+            some += records(method, [(3, 1), (5, 3)])
+    # Over all steps 1.5 apart, with variances of 2 in both; in the last quarter equal.
+    row = critics.differences(some).splitlines()[-1]
+    assert row == f"| {GAME.name} |" + " +1.1 and +0.0 |" * 4
