@@ -38,6 +38,7 @@ MOST_FEATURES = 1_000
 MOST_LANDMARKS = 1_000
 N_TUNED = 400  # rows that lengths and variances are chosen by
 MOST_STEPS = 25  # of that choice, by L-BFGS
+LEAST_GAIN = 1e-4  # in log density per row; steps that gain less end the search
 FARTHEST = 4.0  # from the mean of a prior, in its standard deviations
 JITTER = 1e-6  # on a diagonal, so that a matrix is positive definite
 # Of logarithms, normal: of inverse lengths beside that of 1 / sqrt(columns), and of the
@@ -164,6 +165,14 @@ class KernelModel(FeatureModel):
         self.landmarks.copy_(scaled[: len(self.landmarks)])
         own = covariance(self.landmarks, self.landmarks, self.amplitude, self.slope)
         own.diagonal().add_(JITTER * own.diagonal().mean())
+        if len(own) == len(y):  # the exact process, by fewer products
+            scale = weight.sqrt()
+            own.mul_(torch.outer(scale, scale)).diagonal().add_(chosen.noise)
+            solved = torch.cholesky_solve(
+                (scale * y)[:, None], torch.linalg.cholesky(own)
+            )
+            self.weight.copy_(scale * solved[:, 0])
+            return
         # Coordinates in which the landmarks' covariance is the unit matrix.
         root = torch.linalg.cholesky(own)
         products = torch.eye(len(root), dtype=torch.float64) * chosen.noise
@@ -190,8 +199,8 @@ def covariance(u: Tensor, v: Tensor, amplitude: Tensor, slope: Tensor) -> Tensor
 
 def _distances(u: Tensor, v: Tensor, products: Tensor) -> Tensor:
     """Return r, the distances times the root of 5, given the inner products."""
-    squares = u.square().sum(dim=1)[:, None] + v.square().sum(dim=1) - 2 * products
-    return (5 * squares.clamp(min=0)).sqrt()
+    squares = u.square().sum(dim=1)[:, None] + v.square().sum(dim=1)
+    return squares.sub_(products, alpha=2).clamp_(min=0).mul_(5).sqrt_()
 
 
 def fit_kernel(
@@ -283,8 +292,10 @@ def fit_covariance(features: Tensor, y: Tensor, columns: Tensor) -> Covariance:
         chosen = Covariance.of_logs(point, columns)
         density, gradient = log_density(features, y, chosen, columns)
         off = (point - center) / spread
-        value = 0.5 * off.square().sum() - density
-        return value.item(), (off / spread - gradient).numpy()
+        # Per row, since the first step is the gradient: that of all rows is so large
+        # that it would lead to the bounds.
+        value = (0.5 * off.square().sum() - density) / len(y)
+        return value.item(), ((off / spread - gradient) / len(y)).numpy()
 
     found = minimize(
         minus_density,
@@ -294,7 +305,12 @@ def fit_covariance(features: Tensor, y: Tensor, columns: Tensor) -> Covariance:
         bounds=torch.stack(
             [center - FARTHEST * spread, center + FARTHEST * spread], dim=1
         ).tolist(),
-        options={"maxiter": MOST_STEPS, "maxfun": MOST_STEPS, "maxcor": 20},
+        options={
+            "maxiter": MOST_STEPS,
+            "maxfun": MOST_STEPS,
+            "maxcor": 20,
+            "ftol": LEAST_GAIN,
+        },
     )
     return Covariance.of_logs(torch.tensor(found.x), columns)
 
@@ -322,8 +338,10 @@ def log_density(
     u = features * chosen.inverse_lengths
     products = u @ u.T
     r = _distances(u, u, products)
-    decay = amplitude * torch.exp(-r)
-    smooth, linear = (1 + r + r * r / 3) * decay, slope * products
+    decay = (-r).exp_().mul_(amplitude)
+    linear = products.mul_(slope)
+    by_r = (1 + r).mul_(decay)  # a (1 + r) exp(-r)
+    smooth = r.square_().div_(3).mul_(decay).add_(by_r)
     whole = smooth + linear
     whole.diagonal().add_(chosen.noise)
     root = torch.linalg.cholesky(whole)
@@ -331,13 +349,13 @@ def log_density(
     explained = inverse @ y
     density = -0.5 * (y @ explained) - root.diagonal().log().sum()
     # By the entries of the matrix; then by squared distances, and by u.
-    by_entry = 0.5 * (torch.outer(explained, explained) - inverse)
-    by_square = by_entry * (1 + r) * decay * (-5 / 6)
-    by_u = 4 * (by_square.sum(dim=1)[:, None] * u - by_square @ u)
-    by_u += 2 * slope * (by_entry @ u)
+    by_entry = inverse.mul_(-0.5).addr_(explained, explained, alpha=0.5)
+    by_square = by_r.mul_(by_entry).mul_(-5 / 6)
+    by_u = 4 * by_square.sum(dim=1)[:, None] * u
+    by_u += by_square.mul_(-4).add_(by_entry, alpha=2 * slope.item()) @ u
     gradient = y.new_zeros(int(columns.max()) + 4)
     gradient.index_add_(0, columns, (by_u * u).sum(dim=0))
-    gradient[-3] = (by_entry * smooth).sum()
-    gradient[-2] = (by_entry * linear).sum()
+    gradient[-3] = smooth.flatten() @ by_entry.flatten()
+    gradient[-2] = linear.flatten() @ by_entry.flatten()
     gradient[-1] = (chosen.noise - JITTER) * by_entry.trace()
     return density, gradient
