@@ -56,6 +56,12 @@ def test_batches_are_smaller_for_fewer_rows(n, batch_size):
     assert settings_for(HistogramRegressor(batch_size=7), n).batch_size == 7
 
 
+def test_many_rows_need_fewer_epochs_of_patience():
+    assert settings_for(HistogramRegressor(), 10_000).patience == 5
+    assert settings_for(HistogramRegressor(), 10_001).patience == 3
+    assert settings_for(HistogramRegressor(n_iter_no_change=7), 10_001).patience == 7
+
+
 def test_settings_are_those_of_the_options():
     options = HistogramRegressor(
         max_iter=30, learning_rate_init=0.1, weight_decay=0.2, n_iter_no_change=6

@@ -50,6 +50,8 @@ NetworkRows = TrainingRows[tuple[Tensor, ...]]
 
 MAX_EMBEDDED_COLUMNS = 128  # for "auto" of embedding_width and n_waves
 MOST_ROWS_IN_FOLDS = 10_000  # for validation_fraction="auto"
+PATIENCE, PATIENCE_OF_MANY_ROWS = 5, 3  # for n_iter_no_change="auto"
+MANY_ROWS = 10_000  # more of them
 MIN_VALIDATION_ROWS = 5  # fewer say nothing about an epoch
 NEAR_EXACT = 0.1  # a CRPS, in standard deviations of y
 SHARPENING_EPOCHS, SHARPENING_PATIENCE = 20, 4
@@ -212,12 +214,15 @@ def settings_for(
     if batch_size == "auto":
         # At least 32 steps an epoch, as far as batches stay sensible.
         batch_size = min(256, max(64, 2 ** int(math.log2(max(1, n // 32)))))
+    patience = options.n_iter_no_change
+    if patience == "auto":
+        patience = PATIENCE if n <= MANY_ROWS else PATIENCE_OF_MANY_ROWS
     return Settings(
         n_epochs=n_epochs or int(options.max_iter),
         batch_size=int(batch_size),
         learning_rate=options.learning_rate_init,
         weight_decay=options.weight_decay,
-        patience=options.n_iter_no_change,
+        patience=int(patience),
         near_exact=NEAR_EXACT if options.loss == "histogram" else 0.0,
     )
 

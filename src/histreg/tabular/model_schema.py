@@ -230,7 +230,7 @@ OPTIONS = {
     "max_iter": NUMBER,
     "early_stopping": SWITCH,
     "validation_fraction": NUMBER_OR_AUTO,
-    "n_iter_no_change": NUMBER,
+    "n_iter_no_change": NUMBER_OR_AUTO,
     "random_state": Rule("a whole number or null", _either(_is_whole, _is_nothing)),
     "verbose": SWITCH,
     "warm_start": SWITCH,

@@ -79,7 +79,8 @@ def check_options(options: HistogramRegressor) -> None:
         check_count("n_waves", options.n_waves, at_least=0)  # type: ignore[arg-type]
     check_count("n_estimators", options.n_estimators, at_least=1)
     check_count("max_iter", options.max_iter, at_least=1)
-    check_count("n_iter_no_change", options.n_iter_no_change, at_least=1)
+    if options.n_iter_no_change != "auto":
+        check_count("n_iter_no_change", options.n_iter_no_change, at_least=1)  # type: ignore[arg-type]
     if options.batch_size != "auto":
         check_count("batch_size", options.batch_size, at_least=1)  # type: ignore[arg-type]
     check_positive("learning_rate_init", options.learning_rate_init)

@@ -214,7 +214,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     validation_fraction : float in (0, 1), or "auto"
         Of each network. ``"auto"`` lets every row be one of validation once, up to
         10,000 rows, and is a tenth for more rows or one network.
-    n_iter_no_change : int
+    n_iter_no_change : int or "auto"
+        ``"auto"`` is 5, and 3 for more than 10,000 rows, whose epochs have many steps.
     random_state : int, RandomState, Generator or None
     verbose : bool
         Print a line per epoch.
@@ -313,7 +314,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         max_iter: int = 200,
         early_stopping: bool = True,
         validation_fraction: float | str = "auto",
-        n_iter_no_change: int = 5,
+        n_iter_no_change: int | str = "auto",
         random_state: RandomSource = None,
         verbose: bool = False,
         warm_start: bool = False,
