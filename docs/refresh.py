@@ -5,10 +5,9 @@
 A block between ``<!-- table NAME OPTIONS -->`` and ``<!-- end -->`` becomes what
 ``histreg study table NAME OPTIONS --format markdown --store results/study`` prints;
 those after ``<!-- claims OPTIONS -->`` and ``<!-- coverage OPTIONS -->`` likewise.
-``<!-- peers SET -->`` becomes the table of a data set that ``benchmarks/regressor.py``
-prints from results/regressor.jsonl, and ``<!-- peers SCORE -->`` that of one score,
-such as ``crps``, for all data sets. ``<!-- standing -->`` becomes a paragraph on the
-regressor beside its peers. A table without records becomes a note.
+``<!-- peers SCORE -->`` becomes the table of a score, such as ``crps``, of the records
+of ``benchmarks/regressor.py`` in results/regressor.jsonl. ``<!-- standing -->`` becomes
+a paragraph on the regressor beside its peers. A table without records becomes a note.
 """
 
 from __future__ import annotations
@@ -62,16 +61,12 @@ def printed(command: str) -> str:
 
 
 def peers(name: str) -> str:
-    """Return the table of a data set, or of one score for all data sets."""
+    """Return the table of a score for all data sets."""
     benchmark = module_at(ROOT / "benchmarks" / "regressor.py")
     records = [json.loads(line) for line in PEERS.read_text().splitlines()]
-    records = [r for r in records if r["rows"] == "test"]
     sets = [s for s in benchmark.DATA_SETS if any(r["set"] == s for r in records)]
-    if name in sets:
-        chosen = [r for r in records if r["set"] == name]
-        title, table = benchmark.table(chosen, "test").split("\n", 1)
-        return title.replace("### ", "**") + "**\n" + table + "\n"
-    methods = dict.fromkeys(r["method"] for r in records if name in r)
+    known = {r["method"] for r in records if name in r}
+    methods = [method for method in benchmark.METHODS if method in known]
     lines = ["| | " + " | ".join(sets) + " |", "|---" + "|---:" * len(sets) + "|"]
     for method in methods:
         cells = []
