@@ -207,14 +207,16 @@ def mapie_boosting(X: np.ndarray, y: np.ndarray, seed: int) -> Predict:
     return predict
 
 
-METHODS: dict[str, Predictor] = {
+OURS: dict[str, Predictor] = {
     "histreg": histogram(),
     "histreg, calibrated": histogram(calibrate=0.15),
-    "histreg, networks alone": histogram(blend_with=()),
-    "histreg, networks not sharpened": histogram(
-        blend_with=(), final_sigma_in_bins=None
-    ),
-    "histreg, l2": histogram(loss="l2"),
+}
+PARTS: dict[str, Predictor] = {
+    "networks alone": histogram(blend_with=()),
+    "networks not sharpened": histogram(blend_with=(), final_sigma_in_bins=None),
+    "networks, squared error": histogram(loss="l2"),
+}
+PEERS: dict[str, Predictor] = {
     "HistGradientBoosting": numbers(
         lambda seed: HistGradientBoostingRegressor(random_state=seed)
     ),
@@ -228,6 +230,7 @@ METHODS: dict[str, Predictor] = {
     "MLPRegressor": numbers(scaled_mlp),
     "linear regression": numbers(lambda _: LinearRegression()),
 }
+METHODS = OURS | PARTS | PEERS
 
 
 # ---- running

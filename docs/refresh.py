@@ -6,8 +6,9 @@ A block between ``<!-- table NAME OPTIONS -->`` and ``<!-- end -->`` becomes wha
 ``histreg study table NAME OPTIONS --format markdown --store results/study`` prints;
 those after ``<!-- claims OPTIONS -->`` and ``<!-- coverage OPTIONS -->`` likewise.
 ``<!-- peers SCORE -->`` becomes the table of a score, such as ``crps``, of the records
-of ``benchmarks/regressor.py`` in results/regressor.jsonl. ``<!-- standing -->`` becomes
-a paragraph on the regressor beside its peers. A table without records becomes a note.
+of ``benchmarks/regressor.py`` in results/regressor.jsonl, and ``<!-- parts SCORE -->``
+that of our regressor and its parts. ``<!-- standing -->`` becomes a paragraph on the
+regressor beside its peers. A table without records becomes a note.
 """
 
 from __future__ import annotations
@@ -39,15 +40,17 @@ RECORDS = ROOT / "results" / "study"
 NOTHING = "must have records, got none yet"
 PEERS = ROOT / "results" / "regressor.jsonl"
 BLOCK = re.compile(
-    r"(<!-- ((?:table|claims|coverage|peers|standing)\b.*?) -->\n).*?(<!-- end -->)",
+    r"(<!-- ((?:table|claims|coverage|peers|parts|standing)\b.*?) -->\n)"
+    r".*?(<!-- end -->)",
     re.DOTALL,
 )
 
 
 def printed(command: str) -> str:
     """Return what a command prints for the committed records."""
-    if command.startswith("peers "):
-        return peers(command.removeprefix("peers "))
+    name, _, score = command.partition(" ")
+    if name in ("peers", "parts"):
+        return scores_by_set(score, of_parts=name == "parts")
     if command == "standing":
         return standing()
     arguments = ["study", *shlex.split(command)]
@@ -60,13 +63,16 @@ def printed(command: str) -> str:
     return result.stdout
 
 
-def peers(name: str) -> str:
-    """Return the table of a score for all data sets."""
+def scores_by_set(name: str, *, of_parts: bool) -> str:
+    """Return the table of a score for all data sets, of our parts or of packages."""
     benchmark = module_at(ROOT / "benchmarks" / "regressor.py")
     records = [json.loads(line) for line in PEERS.read_text().splitlines()]
     sets = [s for s in benchmark.DATA_SETS if any(r["set"] == s for r in records)]
+    shown = benchmark.OURS | benchmark.PARTS
+    if not of_parts:
+        shown = benchmark.OURS | benchmark.PEERS
     known = {r["method"] for r in records if name in r}
-    methods = [method for method in benchmark.METHODS if method in known]
+    methods = [method for method in shown if method in known]
     lines = ["| | " + " | ".join(sets) + " |", "|---" + "|---:" * len(sets) + "|"]
     for method in methods:
         cells = []
