@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo demo-study report docs refresh pictures notebooks test test-all test-frameworks test-skpro test-oldest fuzz check lint types format constraints release-check bench bench-critics bench-forecasting bench-loss bench-regressor bench-scale bench-shapes bench-study bench-survival bench-tables clean
+.PHONY: demo demo-study report docs refresh pictures notebooks test test-all test-frameworks test-skpro test-oldest fuzz check lint types format constraints release-check bench bench-critics bench-forecasting bench-loss bench-regressor bench-rows bench-scale bench-shapes bench-study bench-survival bench-tables clean
 
 # A table that comes with the package: check, fit, report, and the paper's question.
 demo: $(INSTALLED)
@@ -150,6 +150,11 @@ PEERS := build/peers
 bench-regressor: $(PEERS)/.installed
 	$(PEERS)/bin/python benchmarks/regressor.py --out build/regressor.jsonl
 	$(PEERS)/bin/python benchmarks/regressor.py --out build/regressor.jsonl --table
+
+# Time and error of fits to 1,000 to 1,000,000 rows, half an hour.
+bench-rows: $(PEERS)/.installed
+	$(PEERS)/bin/python benchmarks/rows.py --out build/rows.jsonl
+	$(PEERS)/bin/python benchmarks/rows.py --out build/rows.jsonl --table
 
 bench-shapes: $(PEERS)/.installed
 	$(PEERS)/bin/histreg study run shapes --store build/shapes

@@ -96,6 +96,12 @@ def test_what_the_page_on_survival_shows_is_what_its_records_say():
     assert table in (ROOT / "docs" / "survival.md").read_text()
 
 
+def test_what_the_page_on_the_regressor_says_of_rows_is_what_their_records_say():
+    lines = (ROOT / "results" / "rows.jsonl").read_text().splitlines()
+    table = script("rows.py", "benchmarks").printed(list(map(json.loads, lines)))
+    assert table in (ROOT / "docs" / "regressor.md").read_text()
+
+
 def test_what_the_page_on_critics_shows_is_what_its_records_say():
     benchmark = script("critics.py", "benchmarks")
     records = benchmark.read(ROOT / "results" / "critics.jsonl")
