@@ -52,6 +52,25 @@ def test_bad_input_is_refused_in_one_sentence(arguments, sentence, place):
     assert_refused(place, arguments, sentence)
 
 
+@pytest.mark.parametrize(
+    ("methods", "n"),
+    [
+        ("l2+Noise", 25),
+        ("l2+Noise (noise_sd=0.001)", 5),
+        ("l2+Noise (noise_sd=0.001),MDN (n_components=8),l1", 15),
+    ],
+)
+def test_one_setting_of_a_method_is_selected_as_tables_print_it(methods, n):
+    options = ("--datasets", "pole", "--methods", methods, "--dry-run")
+    assert f"{n} runs to compute" in study("run", "overall", *options)
+
+
+def test_commas_between_settings_do_not_end_them():
+    settings = "HL-OneBin (n_bins=10, padding_in_bins=1),l2"
+    options = ("--datasets", "pole", "--methods", settings, "--seeds", "1")
+    assert "2 runs to compute" in study("run", "bins", *options, "--dry-run")
+
+
 def test_tables_series_and_games_are_asked_for_together():
     printed = study(
         *("run", "projected", "forecasts", "values", "--datasets", "pole,ETTh1,Pong"),

@@ -35,7 +35,12 @@ Datasets = Annotated[
     typer.Option("--datasets", help="Only these data sets, comma-separated."),
 ]
 Methods = Annotated[
-    str | None, typer.Option("--methods", help="Only these methods, comma-separated.")
+    str | None,
+    typer.Option(
+        "--methods",
+        help="Only these methods, comma-separated; also with settings, as tables print "
+        "them, such as 'MDN (n_components=4)'.",
+    ),
 ]
 Models = Annotated[
     str | None,

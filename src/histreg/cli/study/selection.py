@@ -64,6 +64,8 @@ class Selection:
         """Raise if something is selected that no run has."""
         for facet, values in wanted.items():
             existing = {run.facet(facet) for run in runs}
+            if facet == "method":
+                existing |= {name for run in runs for name in run.method_names}
             absent = [str(value) for value in values if value not in existing]
             if absent and existing != {None}:
                 raise InputError(
@@ -87,11 +89,12 @@ class Selection:
 
 
 def _parse_methods(given: str | None) -> list[str]:
-    """Return the methods of a list, whose names may contain commas."""
+    """Return the methods of a list, whose names and settings may contain commas."""
     names: list[str] = []
     for part in split_option(given, "--methods"):
         joined = ", ".join([*names[-1:], part])
-        if joined in PREDICTORS:
+        is_open = bool(names) and names[-1].count("(") > names[-1].count(")")
+        if is_open or joined in PREDICTORS:
             names[-1:] = [joined]
         else:
             names.append(part)

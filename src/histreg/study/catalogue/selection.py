@@ -33,6 +33,8 @@ def selected(
         A data set that is not part of the experiment gets the runs of its first data
         set, by its own protocol, if both are tables, series or games.
     methods : collection of str
+        Names, or names with settings as tables print them, such as ``"MDN
+        (n_components=4)"``.
     models : collection of str
         The bodies of forecasters.
     seeds : collection of int
@@ -45,8 +47,10 @@ def selected(
     """
     for name in datasets:
         check_choice("--datasets", name, {**TABLES, **FRAMES, **SERIES, **GAMES})
+    settings = {name for run in runs for name in run.method_names}
     for name in methods:
-        check_choice("--methods", name, {**METHODS, **PREDICTORS, **PEERS})
+        if name not in settings:
+            check_choice("--methods", name, {**METHODS, **PREDICTORS, **PEERS})
     for name in models:
         check_choice("--models", name, ARCHITECTURES)
     if epochs is not None:
@@ -61,7 +65,7 @@ def selected(
         runs = [run for name in datasets for run in _on(name, runs)]
     chosen = []
     for run in dict.fromkeys(runs):
-        if methods and run.facet("method") not in (None, *methods):
+        if methods and not {None, *methods} & set(run.method_names):
             continue
         if models and run.facet("architecture") not in (None, *models):
             continue

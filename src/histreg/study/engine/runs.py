@@ -137,6 +137,16 @@ class Run(ABC):
             return None
         return value.name if isinstance(value, Described) else value
 
+    @property
+    def method_names(self) -> tuple[object, ...]:
+        """What its method is called: its name, and with its settings.
+
+        (None,) if it has none.
+        """
+        label = getattr(getattr(self, "method", None), "label", None)
+        name = self.facet("method")
+        return (name,) if label in (None, name) else (name, label)
+
     def moved_to(self, dataset: str) -> Run:  # noqa: ARG002
         """Return the same run on another data set; itself if it uses none."""
         return self
