@@ -51,7 +51,7 @@ NetworkRows = TrainingRows[tuple[Tensor, ...]]
 MAX_EMBEDDED_COLUMNS = 128  # for "auto" of embedding_width and n_waves
 MOST_ROWS_IN_FOLDS = 10_000  # for validation_fraction="auto"
 PATIENCE, PATIENCE_OF_MANY_ROWS = 5, 3  # for n_iter_no_change="auto"
-MANY_ROWS = 10_000  # more of them
+MANY_ROWS = 10_000  # with more, an epoch has many steps and fewer epochs are enough
 MIN_VALIDATION_ROWS = 5  # fewer say nothing about an epoch
 NEAR_EXACT = 0.1  # a CRPS, in standard deviations of y
 SHARPENING_EPOCHS, SHARPENING_PATIENCE = 20, 4
@@ -280,7 +280,7 @@ def sharpens(options: HistogramRegressor) -> bool:
 
 
 def sharpening_settings(settings: Settings) -> Settings:
-    """Return the settings of the second readout: fewer epochs, less patience."""
+    """Return the settings of the second readout: fewer epochs, no more patience."""
     return replace(
         settings,
         n_epochs=min(SHARPENING_EPOCHS, settings.n_epochs),

@@ -38,7 +38,9 @@ MOST_FEATURES = 1_000
 MOST_LANDMARKS = 1_000
 N_TUNED = 400  # rows that lengths and variances are chosen by
 MOST_STEPS = 25  # of that choice, by L-BFGS
-LEAST_GAIN = 1e-4  # in log density per row; steps that gain less end the search
+# In posterior log density per row, relative where that exceeds 1. A step that gains
+# less ends the search.
+LEAST_GAIN = 1e-4
 FARTHEST = 4.0  # from the mean of a prior, in its standard deviations
 JITTER = 1e-6  # on a diagonal, so that a matrix is positive definite
 # Of logarithms, normal: of inverse lengths beside that of 1 / sqrt(columns), and of the

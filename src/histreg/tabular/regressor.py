@@ -215,7 +215,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         Of each network. ``"auto"`` lets every row be one of validation once, up to
         10,000 rows, and is a tenth for more rows or one network.
     n_iter_no_change : int or "auto"
-        ``"auto"`` is 5, and 3 for more than 10,000 rows, whose epochs have many steps.
+        ``"auto"`` is 5, and 3 for more than 10,000 rows (of the whole table, also in
+        `fit_stream`), whose epochs have many steps.
     random_state : int, RandomState, Generator or None
     verbose : bool
         Print a line per epoch.

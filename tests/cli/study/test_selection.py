@@ -23,6 +23,11 @@ from tests.cli.study.running import assert_refused, study
         (["run", "values", "--datasets", "pong"], "--datasets must be one of 'ct',"),
         (["run", "values", "--models", "GRU"], "--models applies only to forecasts"),
         (["run", "overall", "--methods", "l3"], "--methods must be one of "),
+        (
+            ["run", "overall", "bins", "--methods", "MDN (n_components=5)"],
+            "no run of overall, bins has the method MDN (n_components=5)",
+        ),
+        (["run", "overall", "--methods", "MD (n=5)"], "--methods must be one of "),
         (["run", "overall", "--seeds", "one"], "--seeds must be numbers such as 1,2"),
         (["run", "overall", "--seeds", "9"], "no run of overall has the seed 9"),
         (["run", "overall", "--seeds", "5-1"], "--seeds must be numbers such as 1,2"),
@@ -63,6 +68,11 @@ def test_bad_input_is_refused_in_one_sentence(arguments, sentence, place):
 def test_one_setting_of_a_method_is_selected_as_tables_print_it(methods, n):
     options = ("--datasets", "pole", "--methods", methods, "--dry-run")
     assert f"{n} runs to compute" in study("run", "overall", *options)
+
+
+def test_a_setting_that_only_one_experiment_has_is_selected_from_both():
+    options = ("--datasets", "pole", "--methods", "MDN (n_components=8)", "--dry-run")
+    assert "5 runs to compute" in study("run", "overall", "bins", *options)
 
 
 def test_commas_between_settings_do_not_end_them():

@@ -47,10 +47,10 @@ def selected(
     """
     for name in datasets:
         check_choice("--datasets", name, {**TABLES, **FRAMES, **SERIES, **GAMES})
-    settings = {name for run in runs for name in run.method_names}
+    known = {**METHODS, **PREDICTORS, **PEERS}
     for name in methods:
-        if name not in settings:
-            check_choice("--methods", name, {**METHODS, **PREDICTORS, **PEERS})
+        if name not in known:
+            check_choice("--methods", name.partition(" (")[0], known)
     for name in models:
         check_choice("--models", name, ARCHITECTURES)
     if epochs is not None:

@@ -139,7 +139,7 @@ class Run(ABC):
 
     @property
     def method_names(self) -> tuple[object, ...]:
-        """What its method is called: its name, and with its settings.
+        """Names that select its method: the plain one, and with settings if it differs.
 
         (None,) if it has none.
         """
