@@ -42,7 +42,7 @@ def outcome_of(run: ShapeRun, context: RunContext) -> Outcome:
 def parts_of(n: int) -> list[RowNumbers]:
     """Return the rows in eight parts by one shuffle, the same for all seeds.
 
-    Earlier defaults of ours were chosen on parts 3 to 7; parts 0, 1 and 2 are for tests.
+    Earlier defaults were chosen on parts 3 to 7; parts 0, 1 and 2 are for tests.
     """
     from sklearn.model_selection import KFold  # slow to import
 
