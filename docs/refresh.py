@@ -29,7 +29,7 @@ from histreg.cli import app
 from histreg.report.peer_tables import CONSTANT
 from histreg.study.analysis.peer_scores import PeerScores
 from histreg.study.catalogue import EXPERIMENTS
-from histreg.study.claims.bars import MOST_BEHIND
+from histreg.study.claims.goals import MOST_BEHIND
 from histreg.study.datasets import FRAMES
 from histreg.study.engine.store import Store
 from histreg.study.tables.metrics import CRPS, FIT_S, PREDICT_S

@@ -14,7 +14,7 @@ from histreg.report.colours import BLACK, BLUE, ORANGE
 from histreg.report.panels import add_legend, panels, set_log
 from histreg.report.results import Results
 from histreg.study.analysis.peer_scores import PeerScores
-from histreg.study.claims.bars import ENOUGH_ROWS
+from histreg.study.claims.goals import ENOUGH_ROWS
 from histreg.study.datasets import FRAMES
 from histreg.study.tables.metrics import CRPS, RMSE
 from histreg.study.tables.peers import OURS

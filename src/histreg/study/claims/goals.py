@@ -1,7 +1,8 @@
-"""Bars: what our regressor is to reach beside its peers on tables.
+"""Goals: what our regressor is to reach beside its peers on tables.
 
-Goals of our own, set before the last folds were run: each is one `Finding`, decided by
-ratios of scores. A bar is judged only if all tables have both sides of it.
+They are ours, and were set before the last folds were run. Each is one `Finding`,
+decided by ratios of scores. A goal is judged only if all tables have both sides of it;
+one for every table or every peer is missed with the first that misses it.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ MOST_S = 10.0  # below `ENOUGH_ROWS`
 MOST_TIMES_REALMLP = 0.5
 
 
-def bars_of(scores: PeerScores) -> list[Finding]:
-    """Return the bars, and whether they were reached."""
+def goals_of(scores: PeerScores) -> list[Finding]:
+    """Return the goals, and whether they were met."""
     peers = [name for name in PEERS if name not in (OURS, "constant")]
     return [
         *(_mean_ratio(scores, peer, CRPS, MOST_CRPS) for peer in peers),
@@ -83,11 +84,14 @@ def _against_the_best(scores: PeerScores, peers: list[str]) -> Iterator[Finding]
         else f"largest {max((s.ratio for s in standings), default=1.0) - 1:+.1%}",
     )
     holds = n_best >= LEAST_BEST * len(standings), not behind
+    is_decided = False, bool(behind)  # whatever the absent peers would do
     absent = [peer for peer in peers if len(scores.ratios(peer, CRPS)) < len(FRAMES)]
     lacking = [f"not all tables have {', '.join(absent)}"] if absent else []
-    for part, shown, is_met in zip(parts, numbers, holds, strict=True):
-        if not lacking:
-            yield measured(part, holds=is_met, numbers=shown)
+    for part, shown, is_met, is_known in zip(
+        parts, numbers, holds, is_decided, strict=True
+    ):
+        if not lacking or is_known:
+            yield measured(part, holds=is_met, numbers="; ".join([shown, *lacking]))
         elif standings:
             yield not_run(part, f"so far {shown}; {', '.join(lacking)}")
         else:
@@ -111,7 +115,9 @@ def _coverage(scores: PeerScores) -> Finding:
     if covered:
         reached = f"{min(covered.values()):.3f} to {max(covered.values()):.3f}"
         shown = f"{reached}; missed on {shown}" if missed else reached
-    return _if_complete(part, len(covered), len(tables), not missed, shown)
+    return _if_complete(
+        part, len(covered), len(tables), not missed, shown, is_decided=bool(missed)
+    )
 
 
 def _calibrated_coverage(scores: PeerScores) -> Finding:
@@ -167,15 +173,37 @@ def _judged(
     most: float,
     n_tables: int = len(FRAMES),
 ) -> Finding:
-    """Find whether a number over tables is at most another."""
+    """Find whether a number over tables is at most another.
+
+    A maximum that is too large decides before all tables were run.
+    """
     value = reduced(list(by_table.values())) if by_table else most
     worst = max(by_table, key=lambda name: by_table[name], default="")
     shown = f"{value:.3f}; largest on {worst}, {by_table[worst]:.3f}" if worst else ""
-    return _if_complete(part, len(by_table), n_tables, value <= most, shown)
+    return _if_complete(
+        part,
+        len(by_table),
+        n_tables,
+        value <= most,
+        shown,
+        is_decided=reduced is max and value > most,
+    )
 
 
-def _if_complete(part: str, n: int, n_tables: int, holds: bool, shown: str) -> Finding:
+def _if_complete(
+    part: str,
+    n: int,
+    n_tables: int,
+    holds: bool,
+    shown: str,
+    *,
+    is_decided: bool = False,
+) -> Finding:
+    """Judge a goal that n tables have, if these are all or `is_decided` by them."""
     if n == n_tables:
         return measured(part, holds=holds, numbers=shown)
+    were_run = f"{n} of {n_tables} tables were run"
+    if is_decided:
+        return measured(part, holds=holds, numbers=f"{shown}; {were_run}")
     so_far = f"so far {shown}; " if shown else ""
-    return not_run(part, f"{so_far}{n} of {n_tables} tables were run")
+    return not_run(part, f"{so_far}{were_run}")
