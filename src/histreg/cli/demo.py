@@ -102,7 +102,7 @@ def demo(
     ] = 20,
     overwrite: Overwrite = False,
 ) -> None:
-    """Show the first steps on a table that comes with the package, in three minutes."""
+    """Show the first steps on a table that comes with the package, in two minutes."""
     check_output_folder(
         "--out",
         out,
