@@ -16,6 +16,7 @@ from histreg.tabular.kernel_model import (
     fit_covariance,
     fit_kernel,
     log_density,
+    root_of,
 )
 from histreg.tabular.simple_models import folds_of
 from histreg.tabular.stacking import SMALL
@@ -183,3 +184,17 @@ def test_it_joins_where_y_is_a_smooth_function_of_few_rows(tmp_path):
     models[0].save(tmp_path / "model")
     again = HistogramRegressor.load(tmp_path / "model")
     assert np.array_equal(again.predict(X_new), models[0].predict(X_new))
+
+
+def test_equal_rows_whose_covariance_is_singular_by_rounding_have_a_density():
+    features, y, _, _ = example(n=30)
+    features, y = features.repeat(8, 1), y.repeat(8)
+    # Short lengths, steep lines and no noise: entries of 1e9, and 1e-6 on the diagonal.
+    logs = torch.tensor([5.0, 5.0, 5.0, 8.0, 10.0, -14.0], dtype=torch.float64)
+    chosen = Covariance.of_logs(logs, torch.arange(3))
+    density, gradient = log_density(features, y, chosen, torch.arange(3))
+    assert density.isfinite() and gradient.isfinite().all()
+    plain = torch.diag(torch.tensor([4.0, 9.0], dtype=torch.float64))
+    assert_close(root_of(plain.clone()), plain.sqrt())
+    with pytest.raises(RuntimeError, match="cholesky"):
+        root_of(torch.full((2, 2), torch.nan, dtype=torch.float64))

@@ -16,17 +16,54 @@ def table_of(numbers, labels=None):
     return Table(numbers, np.asarray(labels, dtype=object), kinds)
 
 
-def test_whole_weights_are_copies():
+def assert_same_rows(one, other):
+    for some, others in zip(one.inputs, other.inputs, strict=True):
+        np.testing.assert_array_equal(some, others)
+    np.testing.assert_array_equal(one.y, other.y)
+    np.testing.assert_array_equal(one.weight, other.weight)
+
+
+def weighted_and_copied(numbers, y, weight):
+    numbers, y = np.array(numbers), np.array(y)[:, None]
+    copies = np.repeat(np.arange(len(y)), weight)[::-1]
+    copied = rows_of(table_of(numbers[copies]), y[copies], np.ones(len(copies)))
+    return rows_of(table_of(numbers), y, np.array(weight, dtype=float)), copied
+
+
+def test_copies_of_measured_rows_are_one_row_of_their_weight():
     numbers = [[1.0, np.nan], [2.0, 3.0], [-0.0, 1.0]]
-    y = np.array([[5.0], [6.0], [7.0]])
-    weight = np.array([2.0, 3.0, 1.0])
-    weighted = rows_of(table_of(numbers), y, weight)
-    copies = np.repeat(np.arange(3), [2, 3, 1])[::-1]
-    copied = rows_of(table_of(np.array(numbers)[copies]), y[copies], np.ones(6))
-    for one, other in zip(weighted.inputs, copied.inputs, strict=True):
-        np.testing.assert_array_equal(one, other)
-    np.testing.assert_array_equal(weighted.y, copied.y)
-    assert weighted.weight.tolist() == [1.0] * 6
+    weighted, copied = weighted_and_copied(numbers, [5.0, 6.0, 7.0], [2, 3, 1])
+    assert_same_rows(weighted, copied)
+    found = zip(weighted.y[:, 0].tolist(), weighted.weight.tolist(), strict=True)
+    assert dict(found) == pytest.approx({5.0: 1.0, 6.0: 1.5, 7.0: 0.5})
+
+
+def test_whole_weights_are_copies_where_rows_repeat_by_chance():
+    numbers = [[1.0, 1.0], [1.0, 2.0], [2.0, 1.0], [2.0, 2.0]]
+    weighted, copied = weighted_and_copied(numbers, [0.0, 1.0, 0.0, 0.0], [2, 3, 1, 1])
+    assert_same_rows(weighted, copied)
+    assert weighted.weight.tolist() == [1.0] * 7
+
+
+def test_few_rows_that_repeat_often_are_no_copies():
+    """A table of two different rows is coarse, though its column tells them apart."""
+    weighted, copied = weighted_and_copied([[1.0], [2.0]], [3.0, 4.0], [9, 8])
+    assert len(copied) == 17 and copied.weight.tolist() == [1.0] * 17
+    assert sorted(weighted.weight.tolist()) == pytest.approx([16 / 17, 18 / 17])
+
+
+def test_a_weight_that_all_rows_have_makes_no_difference():
+    numbers = np.random.default_rng(0).normal(size=(20, 2))
+    plain = rows_of(table_of(numbers), numbers[:, :1], np.ones(20))
+    heavy = rows_of(table_of(numbers), numbers[:, :1], np.full(20, 3.0))
+    assert_same_rows(plain, heavy)
+
+
+def test_fractional_weights_of_copies_add_up():
+    numbers = np.array([[1.0], [2.0], [2.0]])
+    one = rows_of(table_of(numbers), numbers, np.array([1.5, 0.5, 0.25]))
+    merged = rows_of(table_of(numbers[:2]), numbers[:2], np.array([1.5, 0.75]))
+    assert_same_rows(one, merged)
 
 
 @pytest.mark.parametrize("weight", [[0.5, 1.5], [1e6, 3e6], [1e308, 1e308]])
@@ -65,8 +102,9 @@ def test_other_ends_of_censored_targets_are_part_of_a_row():
         np.testing.assert_array_equal(one.inputs.numbers, rows.inputs.numbers)
         np.testing.assert_array_equal(one.y, rows.y)
         np.testing.assert_array_equal(one.other_end, rows.other_end)
+        assert one.weight.tolist() == rows.weight.tolist() == [0.75, 1.5, 0.75]
     found = zip(one.y[:, 0].tolist(), one.other_end[:, 0].tolist(), strict=True)
-    assert sorted(found) == [(5.0, 7.0), (5.0, 7.0), (5.0, np.inf), (6.0, -np.inf)]
+    assert sorted(found) == [(5.0, 7.0), (5.0, np.inf), (6.0, -np.inf)]
     assert one.finite_ends.flatten().unique().tolist() == [5.0, 6.0, 7.0]
 
 

@@ -41,6 +41,7 @@ MOST_STEPS = 25  # of that choice, by L-BFGS
 # In posterior log density per row, relative where that exceeds 1. A step that gains
 # less ends the search.
 LEAST_GAIN = 1e-4
+ROUNDING = 1e-12  # of the mean of a diagonal, by which it is raised first
 FARTHEST = 4.0  # from the mean of a prior, in its standard deviations
 JITTER = 1e-6  # on a diagonal, so that a matrix is positive definite
 # Of logarithms, normal: of inverse lengths beside that of 1 / sqrt(columns), and of the
@@ -171,12 +172,12 @@ class KernelModel(FeatureModel):
             scale = weight.sqrt()
             own.mul_(torch.outer(scale, scale)).diagonal().add_(chosen.noise)
             solved = torch.cholesky_solve(
-                (scale * y)[:, None], torch.linalg.cholesky(own)
+                (scale * y)[:, None], root_of(own)
             )
             self.weight.copy_(scale * solved[:, 0])
             return
         # Coordinates in which the landmarks' covariance is the unit matrix.
-        root = torch.linalg.cholesky(own)
+        root = root_of(own)
         products = torch.eye(len(root), dtype=torch.float64) * chosen.noise
         cross = torch.zeros(len(root), dtype=torch.float64)
         for rows in torch.arange(len(y)).split(4_096):
@@ -187,7 +188,7 @@ class KernelModel(FeatureModel):
             weighted = shared * weight[rows]
             products.addmm_(weighted, shared.T)
             cross.addmv_(weighted, y[rows])
-        solved = torch.cholesky_solve(cross[:, None], torch.linalg.cholesky(products))
+        solved = torch.cholesky_solve(cross[:, None], root_of(products))
         solved = torch.linalg.solve_triangular(root.T, solved, upper=True)
         self.weight.copy_(solved[:, 0])
 
@@ -203,6 +204,21 @@ def _distances(u: Tensor, v: Tensor, products: Tensor) -> Tensor:
     """Return r, the distances times the root of 5, given the inner products."""
     squares = u.square().sum(dim=1)[:, None] + v.square().sum(dim=1)
     return squares.sub_(products, alpha=2).clamp_(min=0).mul_(5).sqrt_()
+
+
+def root_of(matrix: Tensor) -> Tensor:
+    """Return the Cholesky factor of a covariance, of which it changes the diagonal.
+
+    Rounding may leave a matrix of nearly equal rows not positive definite; then its
+    diagonal is raised, by as little as will do.
+    """
+    root, failed = torch.linalg.cholesky_ex(matrix)
+    raised = ROUNDING * matrix.diagonal().mean()
+    while failed and raised < matrix.diagonal().sum():
+        matrix.diagonal().add_(raised)
+        root, failed = torch.linalg.cholesky_ex(matrix)
+        raised = 10 * raised
+    return root if not failed else torch.linalg.cholesky(matrix)  # which says why
 
 
 def fit_kernel(
@@ -346,7 +362,7 @@ def log_density(
     smooth = r.square_().div_(3).mul_(decay).add_(by_r)
     whole = smooth + linear
     whole.diagonal().add_(chosen.noise)
-    root = torch.linalg.cholesky(whole)
+    root = root_of(whole)
     inverse = torch.cholesky_inverse(root)
     explained = inverse @ y
     density = -0.5 * (y @ explained) - root.diagonal().log().sum()
