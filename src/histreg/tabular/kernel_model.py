@@ -171,9 +171,7 @@ class KernelModel(FeatureModel):
         if len(own) == len(y):  # the exact process, by fewer products
             scale = weight.sqrt()
             own.mul_(torch.outer(scale, scale)).diagonal().add_(chosen.noise)
-            solved = torch.cholesky_solve(
-                (scale * y)[:, None], root_of(own)
-            )
+            solved = torch.cholesky_solve((scale * y)[:, None], root_of(own))
             self.weight.copy_(scale * solved[:, 0])
             return
         # Coordinates in which the landmarks' covariance is the unit matrix.

@@ -259,10 +259,11 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
     The order of rows does not matter. Whole-number weights equal copies of rows, to the
     bit, up to eight copies per row on average; other weights multiply the loss of their
     row. Copies are one row of their weight, so that none is held out while another is
-    learnt, unless rows are so coarse that they repeat by chance. Results for a ``random_state`` are the same on one machine, also for fits in
-    several threads, and close on others. Torch's global generators and settings have
-    no effect and are not changed, except that small networks are trained with one of
-    torch's threads: the number is restored afterwards.
+    learnt, unless rows are so coarse that they repeat by chance. Results for a
+    ``random_state`` are the same on one machine, also for fits in several threads, and
+    close on others. Torch's global generators and settings have no effect and are not
+    changed, except that small networks are trained with one of torch's threads: the
+    number is restored afterwards.
 
     A `fit` or `partial_fit` that fails, because its input is refused, a callback raises
     or Ctrl-C is pressed, leaves the estimator as it was before the call.
