@@ -159,7 +159,7 @@ def test_every_way_to_say_missing_is_understood():
             "object": pd.Series([1.5, pd.NA, None], dtype=object),
         }
     )
-    assert kinds_of(frame) == ("label", "label")
+    assert kinds_of(frame) == ("label", "number")
     table = read_frame(frame, ("label", "number"))
     assert table.labels[:, 0].tolist() == ["a", None, "b"]
     np.testing.assert_array_equal(table.numbers[:, 0], [1.5, np.nan, np.nan])
@@ -298,6 +298,40 @@ def test_decimals_and_whole_numbers_of_any_size_are_numbers():
     ):
         numbers = read_frame(frame_of(column), ("number",)).numbers[:, 0]
         np.testing.assert_array_equal(numbers, [2.0**64, np.nan])
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series([1, 0.5, None], dtype=object),
+        pd.Series([True, 0.5, np.nan], dtype=object),
+        pd.Series([np.float32(1), Decimal("0.5"), pd.NA], dtype=object),
+        pd.Series(pd.arrays.SparseArray([1.0, 0.5, np.nan])),
+        pd.Series([1.0, 0.5, np.nan], dtype="longdouble"),
+        pl.Series([1, 0.5, None], dtype=pl.Object),
+    ],
+    ids=lambda column: str(column.dtype),
+)
+def test_numbers_are_numbers_in_columns_of_any_type(column):
+    assert kinds_of(frame_of(column)) == ("number",)
+    numbers = read_frame(frame_of(column), ("number",)).numbers[:, 0]
+    np.testing.assert_array_equal(numbers, [1.0, 0.5, np.nan])
+
+
+def test_sparse_labels_and_numbers_of_128_bits_are_read():
+    labels = pd.Series(pd.arrays.SparseArray(["a", "b", "b"]))
+    assert kinds_of(frame_of(labels)) == ("label",)
+    whole = frame_of(pl.Series([1, 2**100], dtype=pl.Int128))
+    assert kinds_of(whole) == ("number",)
+    numbers = read_frame(whole, ("number",)).numbers[:, 0]
+    np.testing.assert_array_equal(numbers, [1.0, 2.0**100])
+
+
+def test_complex_numbers_are_refused_by_name():
+    for dtype in (complex, object):
+        column = pd.Series([1j, None], dtype=dtype)
+        with pytest.raises(InputError, match="must hold real numbers, got complex"):
+            kinds_of(frame_of(column))
 
 
 def test_numbers_beyond_float64_are_refused_by_column_and_row():

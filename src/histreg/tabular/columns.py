@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from numbers import Real
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -42,7 +43,7 @@ CALENDAR = (
 """The numbers that a column of times becomes."""
 
 OBJECTS = {
-    "number": (Decimal,),
+    "number": (Real, Decimal, np.bool_),
     "duration": (timedelta, time),
     "time": (date,),  # a datetime is one
 }
@@ -64,12 +65,14 @@ def kinds_of(frame: Any) -> tuple[str, ...]:
     """Return ``"number"``, ``"time"``, ``"duration"`` or ``"label"`` for each column.
 
     Booleans are numbers, dates are times, and a time of day is the duration since
-    midnight; text, categories and mixed columns are labels.
+    midnight; text, categories and mixed columns are labels. Columns of objects are what
+    their values are.
 
     Raises
     ------
     InputError
-        For a column of lists, structures or bytes, which are none of these.
+        For a column of lists, structures, bytes or complex numbers, which are none of
+        these.
     """
     columns = nw.from_native(frame, eager_only=True).iter_columns()
     return tuple(_kind_of(column) for column in columns)
@@ -390,8 +393,8 @@ def _kind_of(column: nw.Series[Any]) -> str:
         )
     if dtype.is_numeric() or dtype == nw.Boolean:
         return "number"
-    if dtype == nw.Object:
-        return _kind_of_objects(column.to_list())
+    if dtype == nw.Object or dtype == nw.Unknown:  # sparse columns and long doubles
+        return _kind_of_objects(column.to_list(), column.name)
     if dtype == nw.Duration or dtype == nw.Time:
         return "duration"
     return "time" if dtype.is_temporal() else "label"
@@ -401,9 +404,14 @@ def _native_type(column: nw.Series[Any]) -> str:
     return str(getattr(column.to_native(), "dtype", ""))
 
 
-def _kind_of_objects(values: list[Any]) -> str:
+def _kind_of_objects(values: list[Any], name: str) -> str:
     """Return the kind of Python objects, as pandas has for dates and decimals."""
     present = [value for value in values if not _is_missing(value)]
+    if present and isinstance(present[0], complex | np.complexfloating):
+        raise InputError(
+            f"column {name!r} must hold real numbers, got complex ones; give their real "
+            "and imaginary parts as two columns"
+        )
     for kind, types in OBJECTS.items():
         # The first value rules out most columns at once.
         if present and isinstance(present[0], types):
@@ -445,7 +453,8 @@ def _numbers_of(column: nw.Series[Any], kind: str) -> NDArray[np.float64]:
         raise InputError(
             f"column {column.name!r} must hold numbers, got {dtype} values"
         ) from error
-    if dtype.is_integer() and not column.is_null().any():
+    is_wide = dtype == nw.Int128 or dtype == nw.UInt128  # NumPy has none
+    if dtype.is_integer() and not is_wide and not column.is_null().any():
         return column.to_numpy().astype(np.float64)  # a cast fails above 2**53 in Arrow
     if kind in TEMPORAL:
         return np.array([_seconds(value) for value in column.to_list()])
