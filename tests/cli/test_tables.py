@@ -241,6 +241,24 @@ def test_a_missing_file_and_a_missing_folder_are_reported(tmp_path):
         tables.write(FRAME, tmp_path / "no" / "t.csv")
 
 
+def test_rows_that_are_shorter_than_the_header_are_reported(tmp_path):
+    path = tmp_path / "short.csv"
+    path.write_text('a,b,y\n"1\n",2,3\n4,5\n\n6,7,\n')
+    file = tables.read(path)
+    assert file.frame.to_numpy().tolist() == [
+        ["1\n", "2", "3"],
+        ["4", "5", ""],
+        ["6", "7", ""],
+    ]
+    cut = "empty cells at the end of a row (line 4 has 2 of 3 cells)"
+    assert file.facts == [cut]
+    path.write_text("a,b,y\n1,2,3\n4,5\n6\n")
+    [fact] = tables.read(path).facts
+    assert "of 2 rows, the first (line 3 has 2 of 3 cells)" in fact
+    path.write_text("a,b,y\n1,2,\n4,5,\n")
+    assert not tables.read(path).facts
+
+
 def test_a_row_that_is_longer_than_the_header_is_named(tmp_path):
     path = tmp_path / "ragged.csv"
     path.write_text("a,b,y\n1,2,3\n4,5,6,7\n")

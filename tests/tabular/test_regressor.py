@@ -376,6 +376,26 @@ def test_frames_are_checked_against_those_of_fit():
         model.predict(table.assign(a=np.inf))
 
 
+def test_whole_weights_keep_copies_of_a_row_in_one_fold():
+    """Otherwise networks stop late, and their errors look smaller than they are."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1300, 3))
+    y = X[:, 0] + 0.5 * rng.normal(size=1300)
+    weight = rng.integers(1, 6, size=300)
+    model = HistogramRegressor(random_state=0).fit(X[:300], y[:300], weight)
+    lower, upper = model.predict_interval(X[300:], 0.9)
+    held = np.mean((lower <= y[300:]) & (y[300:] <= upper))
+    # Of 300 rows; as good as weights that are no whole numbers, whatever their scale.
+    assert 0.8 < held < 0.96
+    tenth = HistogramRegressor(random_state=0).fit(X[:300], y[:300], weight / 10)
+    np.testing.assert_allclose(tenth.predict(X), model.predict(X), atol=1e-6)
+
+
+def test_a_frame_without_columns_is_refused_at_once():
+    with pytest.raises(InputError, match="X must have at least one column"):
+        HistogramRegressor().fit(pd.DataFrame(index=range(30)), np.arange(30.0))
+
+
 def test_a_weight_is_as_good_as_copies_and_order_has_no_effect():
     X, y = data(80)
     weight = np.random.default_rng(0).integers(0, 4, size=80)

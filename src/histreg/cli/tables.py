@@ -151,7 +151,29 @@ def _read_text(path: Path, kind: str, delimiter: str | None) -> TableFile:
             na_filter=False,
             index_col=False,
         )
+    if (frame.iloc[:, -1] == "").any():  # also where pandas has filled a short row
+        facts += _short_rows(text, delimiter, len(frame.columns))
     return TableFile(frame, delimiter, facts)
+
+
+def _short_rows(text: str, delimiter: str, n_columns: int) -> list[str]:
+    """Return in words how many rows have fewer cells than the header, if any."""
+    records = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    short = []
+    with suppress(csv.Error):
+        short = [
+            (records.line_num, len(record))
+            for record in records
+            if 0 < len(record) < n_columns
+        ]
+    if not short:
+        return []
+    n, (line, n_cells) = len(short), short[0]
+    rows = "a row" if n == 1 else f"{n:,} rows, the first"
+    return [
+        f"empty cells at the end of {rows} (line {line} has {n_cells} of {n_columns} "
+        "cells)"
+    ]
 
 
 def _unpacked(path: Path) -> bytes:

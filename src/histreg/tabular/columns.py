@@ -409,8 +409,8 @@ def _kind_of_objects(values: list[Any], name: str) -> str:
     present = [value for value in values if not _is_missing(value)]
     if present and isinstance(present[0], complex | np.complexfloating):
         raise InputError(
-            f"column {name!r} must hold real numbers, got complex ones; give their real "
-            "and imaginary parts as two columns"
+            f"column {name!r} must hold real numbers, got complex ones; give their "
+            "real and imaginary parts as two columns"
         )
     for kind, types in OBJECTS.items():
         # The first value rules out most columns at once.

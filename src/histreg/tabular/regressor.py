@@ -1255,6 +1255,10 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
             with _input_errors():
                 validate_data(self, X, skip_check_array=True, reset=reset)
             kinds = kinds_of(X) if reset else self.model_.kinds
+            if not kinds:
+                raise InputError(
+                    "X must have at least one column, got a data frame without columns"
+                )
             table = read_frame(X, kinds)
             with _input_errors():
                 check_array(
