@@ -391,6 +391,14 @@ def test_whole_weights_keep_copies_of_a_row_in_one_fold():
     np.testing.assert_allclose(tenth.predict(X), model.predict(X), atol=1e-6)
 
 
+@pytest.mark.parametrize(("far", "shown"), [(1e20, "20"), (-1e18, "18"), (1e30, "30")])
+def test_a_target_too_far_for_float64_is_refused_by_its_size(far, shown):
+    X, y = data(120)
+    y[0] = far
+    with pytest.raises(InputError, match=rf"y must not hold a target .*e\+{shown};"):
+        HistogramRegressor(**SMALL).fit(X, y)
+
+
 def test_a_frame_without_columns_is_refused_at_once():
     with pytest.raises(InputError, match="X must have at least one column"):
         HistogramRegressor().fit(pd.DataFrame(index=range(30)), np.arange(30.0))

@@ -108,8 +108,24 @@ def objective_for(
     sigma_in_bins: float | None = None,
 ) -> Objective:
     """Return the objective of the loss; ``sigma_in_bins`` is that of the options."""
+    if isinstance(options.bins, str):
+        for i, own in enumerate(bins):
+            _check_resolved(own, center[i], scale[i], "y" if len(bins) == 1 else i)
     target = target_for(options.target, sigma_in_bins or options.sigma_in_bins)
     return objective_of(options.loss, bins, center, scale, target)
+
+
+def _check_resolved(bins: Bins, center: Tensor, scale: Tensor, name: str | int) -> None:
+    """Raise if the bins of a column of y are one in standard units, by rounding."""
+    if bool((((bins.borders - center) / scale).diff() > 0).all()):
+        return
+    low, high = bins.low, bins.high
+    farthest = low if abs(low) > abs(high) else high
+    target = "y" if name == "y" else f"column {name} of y"
+    raise InputError(
+        f"{target} must not hold a target so far from the others that float64 cannot "
+        f"tell these apart, got about {farthest:.0e}; remove or clip it"
+    )
 
 
 def body_for(
