@@ -35,8 +35,12 @@ def test_each_model_has_validation_rows_of_its_own():
 def test_too_few_validation_rows_are_none():
     fewest, tenth = 10 * MIN_VALIDATION_ROWS, {"validation_fraction": 0.1}
     options = HistogramRegressor(**tenth)
-    assert held_out(options, fewest).sum() == 3 * MIN_VALIDATION_ROWS
-    assert held_out(options, fewest - 10).sum() == 0
+    assert held_out(options, fewest, n_models=1).sum() == MIN_VALIDATION_ROWS
+    assert held_out(options, fewest - 10, n_models=1).sum() == 0
+    assert held_out(options, 20).sum() == 3 * 2  # together they are enough
+    assert held_out(options, 10).sum() == 0
+    assert held_out(HistogramRegressor(), 5, n_models=5).sum() == 5
+    assert held_out(HistogramRegressor(), 4, n_models=5).sum() == 0
     assert held_out(HistogramRegressor(early_stopping=False), 1000).sum() == 0
 
 

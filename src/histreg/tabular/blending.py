@@ -59,7 +59,7 @@ BINS_PER_RESIDUAL = 2.0  # of the median of absolute residuals, at least
 MOST_ROWS = 5_000  # to choose weights and sharpness by
 N_STEPS, STEP = 2_000, 0.4  # of the search for weights
 LEAST_WEIGHT = 0.02  # a model of less weight is left out, and saves its time
-MIN_ROWS = 30  # fewer do not say which model is better
+MIN_ROWS = 30  # fewer of a larger table do not say which model is better
 
 
 class Residuals(nn.Module):

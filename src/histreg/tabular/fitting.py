@@ -206,8 +206,8 @@ def held_out_rows(
 ) -> Tensor:  # (M, n), bool
     """Return the validation rows of each model: consecutive parts of one shuffle.
 
-    There are none without early stopping, or where they would be fewer than
-    `MIN_VALIDATION_ROWS`.
+    There are none without early stopping, or where those of all models would be fewer
+    than `MIN_VALIDATION_ROWS`.
     """
     held_out = torch.zeros(n_models, n, dtype=torch.bool)
     share = options.validation_fraction
@@ -215,7 +215,8 @@ def held_out_rows(
         is_fold = n_models > 1 and n <= MOST_ROWS_IN_FOLDS
         share = 1 / n_models if is_fold else 0.1
     n_held_out = round(float(share) * n)
-    if options.early_stopping and MIN_VALIDATION_ROWS <= n_held_out < n:
+    n_judged = min(n_models * n_held_out, n)
+    if options.early_stopping and n_judged >= MIN_VALIDATION_ROWS and n_held_out < n:
         order = torch.randperm(n, generator=generator)
         for i, row in enumerate(held_out):
             row[order[(i * n_held_out + torch.arange(n_held_out)) % n]] = True

@@ -161,7 +161,8 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         A name places bins over the training targets, or over ``y_range``, evenly in a
         coordinate: ``"uniform"``, ``"sqrt"``, ``"log"``, ``"symlog"``, ``"quantile"``,
         or ``"auto"``, the first of these that resolves the targets (see
-        `histreg.spacings`): uniform bins, unless a long tail makes them too wide.
+        `histreg.spacings`): uniform bins, unless a twentieth of the targets would fall
+        into one of them, because of a long tail, or by chance where rows are few.
     tails : {"clip", "exponential", "gpd"}, or a pair of them
         What lies beyond the bins, below and above: nothing, or a tail fitted to the
         training targets (see `Bins.of`). Cannot be combined with ``y_range``, censored

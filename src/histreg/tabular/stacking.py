@@ -40,6 +40,7 @@ SMALLEST_SPREAD = 1e-6  # in standard units
 # predicted by one network, so that a forest looks too good.
 NEAR_EXACT = 0.1  # mean absolute error of the best model, in standard units
 SMALL = 2_000  # rows
+LEAST_SHARE = 2 / 3  # of the rows of a small table, to be held out
 MOST_KERNEL_ROWS = 20_000
 MIN_FOREST_ROWS = 1_000
 # By how much the score must be lower with them, for their size and time.
@@ -58,7 +59,9 @@ def stack(
 ) -> None:
     """Mix the networks of a model with simple models, by its held-out rows.
 
-    Nothing happens if fewer than `MIN_ROWS` rows were held out, or without names.
+    Nothing happens without names, or if few rows were held out: fewer than `MIN_ROWS`
+    of a larger table. On a small one of which most rows were held out by some network,
+    the simple models are what is needed most.
 
     Parameters
     ----------
@@ -77,7 +80,7 @@ def stack(
         targets repeat.
     """
     chosen = torch.nonzero(held_out.any(dim=0).cpu()).flatten()
-    if len(chosen) < MIN_ROWS or not names:
+    if not names or len(chosen) < min(MIN_ROWS, LEAST_SHARE * len(data)):
         return
     if len(chosen) > MOST_ROWS:
         some = torch.randperm(len(chosen), generator=generators.cpu)[:MOST_ROWS]
