@@ -54,6 +54,7 @@ OF_STUDY = {
         )
     },
     "overall_bike": ("overall", Selection(datasets="bike")),
+    "tables": ("tables-last", Selection()),
     "forecasts": ("forecasts", Selection(datasets="ETTh2", models="Linear")),
     "forecasts_networks": (
         "forecasts-direct",
