@@ -243,18 +243,18 @@ def test_a_missing_file_and_a_missing_folder_are_reported(tmp_path):
 
 def test_rows_that_are_shorter_than_the_header_are_reported(tmp_path):
     path = tmp_path / "short.csv"
-    path.write_text('a,b,y\n"1\n",2,3\n4,5\n\n6,7,\n')
+    path.write_text('a,b,y\n"1\n",2,3\n4,"5\n"\n\n  \n6,7,\n')
     file = tables.read(path)
     assert file.frame.to_numpy().tolist() == [
         ["1\n", "2", "3"],
-        ["4", "5", ""],
+        ["4", "5\n", ""],
         ["6", "7", ""],
     ]
-    cut = "empty cells at the end of a row (line 4 has 2 of 3 cells)"
-    assert file.facts == [cut]
-    path.write_text("a,b,y\n1,2,3\n4,5\n6\n")
+    cut = "a row that has fewer than the header (line 4, 2 of 3 cells)"
+    assert file.facts == [f"empty cells for {cut}"]
+    path.write_text("sep=,\na,b,y\n1,2,3\n4,5\n6\n")
     [fact] = tables.read(path).facts
-    assert "of 2 rows, the first (line 3 has 2 of 3 cells)" in fact
+    assert "2 rows that have fewer than the header (the first in line 4, 2 of" in fact
     path.write_text("a,b,y\n1,2,\n4,5,\n")
     assert not tables.read(path).facts
 

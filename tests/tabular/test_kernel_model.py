@@ -196,5 +196,8 @@ def test_equal_rows_whose_covariance_is_singular_by_rounding_have_a_density():
     assert density.isfinite() and gradient.isfinite().all()
     plain = torch.diag(torch.tensor([4.0, 9.0], dtype=torch.float64))
     assert_close(root_of(plain.clone()), plain.sqrt())
-    with pytest.raises(RuntimeError, match="cholesky"):
-        root_of(torch.full((2, 2), torch.nan, dtype=torch.float64))
+    for wrong in (torch.nan, -1.0):  # not positive definite, and not by rounding
+        matrix = torch.full((20, 20), wrong, dtype=torch.float64)
+        matrix.diagonal().fill_(1.0)
+        with pytest.raises(RuntimeError, match="cholesky"):
+            root_of(matrix)

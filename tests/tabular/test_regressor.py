@@ -391,11 +391,14 @@ def test_whole_weights_keep_copies_of_a_row_in_one_fold():
     np.testing.assert_allclose(tenth.predict(X), model.predict(X), atol=1e-6)
 
 
-@pytest.mark.parametrize(("far", "shown"), [(1e20, "20"), (-1e18, "18"), (1e30, "30")])
+@pytest.mark.parametrize(
+    ("far", "shown"),
+    [(1e20, "1e.20"), (-3e18, "-3e.18"), (1e30, "1e.30")],
+)
 def test_a_target_too_far_for_float64_is_refused_by_its_size(far, shown):
     X, y = data(120)
     y[0] = far
-    with pytest.raises(InputError, match=rf"y must not hold a target .*e\+{shown};"):
+    with pytest.raises(InputError, match=f"y must not hold a target .* got {shown};"):
         HistogramRegressor(**SMALL).fit(X, y)
 
 

@@ -31,11 +31,24 @@ def weighted_and_copied(numbers, y, weight):
 
 
 def test_copies_of_measured_rows_are_one_row_of_their_weight():
-    numbers = [[1.0, np.nan], [2.0, 3.0], [-0.0, 1.0]]
+    numbers = [[0.13, np.nan], [0.17, 3.0], [-4.9, -0.0]]
     weighted, copied = weighted_and_copied(numbers, [5.0, 6.0, 7.0], [2, 3, 1])
     assert_same_rows(weighted, copied)
     found = zip(weighted.y[:, 0].tolist(), weighted.weight.tolist(), strict=True)
     assert dict(found) == pytest.approx({5.0: 1.0, 6.0: 1.5, 7.0: 0.5})
+
+
+def test_a_measured_target_tells_rows_apart_unless_it_follows_from_the_columns():
+    weight = [2, 1, 3, 1, 2]
+    numbers = [[1.0], [2.0], [2.0], [3.0], [4.0]]
+    measured = [0.13, 0.17, -4.9, 8.2, 3.3]
+    weighted, copied = weighted_and_copied(numbers, measured, weight)
+    assert_same_rows(weighted, copied)
+    assert len(weighted) == 5
+    known = [[1.0], [2.0], [5.0], [3.0], [4.0]]
+    weighted, copied = weighted_and_copied(known, measured, weight)
+    assert_same_rows(weighted, copied)
+    assert weighted.weight.tolist() == [1.0] * 9
 
 
 def test_whole_weights_are_copies_where_rows_repeat_by_chance():
@@ -43,6 +56,24 @@ def test_whole_weights_are_copies_where_rows_repeat_by_chance():
     weighted, copied = weighted_and_copied(numbers, [0.0, 1.0, 0.0, 0.0], [2, 3, 1, 1])
     assert_same_rows(weighted, copied)
     assert weighted.weight.tolist() == [1.0] * 7
+
+
+@pytest.mark.parametrize("kind", ["labels", "whole numbers", "two labels"])
+def test_rows_of_a_price_list_each_count(kind):
+    """The target is a function of coarse columns, of which new rows repeat values."""
+    rng = np.random.default_rng(0)
+    place = rng.integers(0, 60, size=300)
+    prices = rng.normal(size=60)
+    numbers = place[:, None] * 2.0 if kind == "whole numbers" else np.empty((300, 0))
+    parts = {"labels": [place], "two labels": [place // 12, place % 12]}.get(kind)
+    labels = None if parts is None else np.stack(parts, axis=1).astype(str)
+    rows = rows_of(table_of(numbers, labels), prices[place, None], np.ones(300))
+    assert len(rows) == 300
+
+
+def test_equal_rows_stay_what_they_are():
+    rows = rows_of(table_of(np.full((8, 1), 0.3)), np.full((8, 1), 1.7), np.ones(8))
+    assert len(rows) == 8
 
 
 def test_few_rows_that_repeat_often_are_no_copies():
@@ -59,11 +90,16 @@ def test_a_weight_that_all_rows_have_makes_no_difference():
     assert_same_rows(plain, heavy)
 
 
-def test_fractional_weights_of_copies_add_up():
-    numbers = np.array([[1.0], [2.0], [2.0]])
-    one = rows_of(table_of(numbers), numbers, np.array([1.5, 0.5, 0.25]))
-    merged = rows_of(table_of(numbers[:2]), numbers[:2], np.array([1.5, 0.75]))
-    assert_same_rows(one, merged)
+@pytest.mark.parametrize("unit", [1.0, 1e307, 1e-300, 4000.0])
+def test_weights_of_copies_add_up_in_any_unit(unit):
+    numbers = np.array([[0.1], [9.7], [0.2], [0.2]])
+    one = rows_of(table_of(numbers), numbers, unit * np.array([1.5, 2.0, 0.5, 0.25]))
+    kept = numbers[:3]
+    merged = rows_of(table_of(kept), kept, np.array([1.5, 2.0, 0.75]))
+    assert len(one) == 3
+    for some, others in zip(one.inputs, merged.inputs, strict=True):
+        np.testing.assert_array_equal(some, others)
+    np.testing.assert_allclose(one.weight, merged.weight)
 
 
 @pytest.mark.parametrize("weight", [[0.5, 1.5], [1e6, 3e6], [1e308, 1e308]])
@@ -102,9 +138,8 @@ def test_other_ends_of_censored_targets_are_part_of_a_row():
         np.testing.assert_array_equal(one.inputs.numbers, rows.inputs.numbers)
         np.testing.assert_array_equal(one.y, rows.y)
         np.testing.assert_array_equal(one.other_end, rows.other_end)
-        assert one.weight.tolist() == rows.weight.tolist() == [0.75, 1.5, 0.75]
     found = zip(one.y[:, 0].tolist(), one.other_end[:, 0].tolist(), strict=True)
-    assert sorted(found) == [(5.0, 7.0), (5.0, np.inf), (6.0, -np.inf)]
+    assert sorted(found) == [(5.0, 7.0), (5.0, 7.0), (5.0, np.inf), (6.0, -np.inf)]
     assert one.finite_ends.flatten().unique().tolist() == [5.0, 6.0, 7.0]
 
 

@@ -125,7 +125,9 @@ def _read_text(path: Path, kind: str, delimiter: str | None) -> TableFile:
     text, facts = _decoded(_unpacked(path))
     named = re.match(r"sep=(.)\r?\n", text)  # the first line, as Excel writes it
     if named:
-        text = text[named.end() :]
+        text = (
+            "\n" + text[named.end() :]
+        )  # an empty line, so that numbers of lines stay
         delimiter = delimiter or named[1]
     if delimiter is None:
         delimiter = _delimiter_of(text, SEPARATORS[kind])
@@ -159,20 +161,22 @@ def _read_text(path: Path, kind: str, delimiter: str | None) -> TableFile:
 def _short_rows(text: str, delimiter: str, n_columns: int) -> list[str]:
     """Return in words how many rows have fewer cells than the header, if any."""
     records = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    short = []
+    short: list[tuple[int, int]] = []
+    line = 1
     with suppress(csv.Error):
-        short = [
-            (records.line_num, len(record))
-            for record in records
-            if 0 < len(record) < n_columns
-        ]
+        for record in records:
+            is_blank = len(record) == 1 and not record[0].strip()  # no row
+            if 0 < len(record) < n_columns and not is_blank:
+                short.append((line, len(record)))
+            line = records.line_num + 1
     if not short:
         return []
     n, (line, n_cells) = len(short), short[0]
-    rows = "a row" if n == 1 else f"{n:,} rows, the first"
+    rows = "a row that has" if n == 1 else f"{n:,} rows that have"
+    first = "" if n == 1 else "the first in "
     return [
-        f"empty cells at the end of {rows} (line {line} has {n_cells} of {n_columns} "
-        "cells)"
+        f"empty cells for {rows} fewer than the header ({first}line {line}, {n_cells} "
+        f"of {n_columns} cells)"
     ]
 
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
-from numbers import Real
+from numbers import Complex, Real
 from typing import Any, NamedTuple
 
 import narwhals as nw
@@ -407,7 +407,8 @@ def _native_type(column: nw.Series[Any]) -> str:
 def _kind_of_objects(values: list[Any], name: str) -> str:
     """Return the kind of Python objects, as pandas has for dates and decimals."""
     present = [value for value in values if not _is_missing(value)]
-    if present and isinstance(present[0], complex | np.complexfloating):
+    is_numeric = bool(present) and isinstance(present[0], Complex)  # or real
+    if is_numeric and any(map(np.iscomplexobj, present)):
         raise InputError(
             f"column {name!r} must hold real numbers, got complex ones; give their "
             "real and imaginary parts as two columns"

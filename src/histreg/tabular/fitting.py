@@ -67,14 +67,15 @@ def new_model(
 ) -> Model:
     """Return a model with the columns and bins of these rows and first weights."""
     table = rows.inputs
+    bins, standard = bins_for(options, rows.finite_ends), center_and_scale(rows.y)
+    if isinstance(options.bins, str):
+        _check_resolved(bins, rows.y, *standard)
     return model_of(
         options,
         table.kinds,
         NumberScaling.of(table.numbers, is_derived=is_derived(table.kinds)),
         LabelCodes.of(table.labels),
-        objective_for(
-            options, bins_for(options, rows.finite_ends), *center_and_scale(rows.y)
-        ),
+        objective_for(options, bins, *standard),
         generators,
         is_flat=is_flat,
     )
@@ -108,24 +109,23 @@ def objective_for(
     sigma_in_bins: float | None = None,
 ) -> Objective:
     """Return the objective of the loss; ``sigma_in_bins`` is that of the options."""
-    if isinstance(options.bins, str):
-        for i, own in enumerate(bins):
-            _check_resolved(own, center[i], scale[i], "y" if len(bins) == 1 else i)
     target = target_for(options.target, sigma_in_bins or options.sigma_in_bins)
     return objective_of(options.loss, bins, center, scale, target)
 
 
-def _check_resolved(bins: Bins, center: Tensor, scale: Tensor, name: str | int) -> None:
-    """Raise if the bins of a column of y are one in standard units, by rounding."""
-    if bool((((bins.borders - center) / scale).diff() > 0).all()):
-        return
-    low, high = bins.low, bins.high
-    farthest = low if abs(low) > abs(high) else high
-    target = "y" if name == "y" else f"column {name} of y"
-    raise InputError(
-        f"{target} must not hold a target so far from the others that float64 cannot "
-        f"tell these apart, got about {farthest:.0e}; remove or clip it"
-    )
+def _check_resolved(
+    bins: Sequence[Bins], y: Tensor, center: Tensor, scale: Tensor
+) -> None:
+    """Raise if bins are one in standard units, by rounding, because of an outlier."""
+    for i, own in enumerate(bins):
+        if bool((((own.borders - center[i]) / scale[i]).diff() > 0).all()):
+            continue
+        farthest = y[(y[:, i] - center[i]).abs().argmax(), i].item()
+        name = "y" if len(bins) == 1 else f"column {i} of y"
+        raise InputError(
+            f"{name} must not hold a target so far from the others that float64 cannot "
+            f"tell these apart, got {farthest:g}; remove or clip it"
+        )
 
 
 def body_for(

@@ -41,7 +41,8 @@ MOST_STEPS = 25  # of that choice, by L-BFGS
 # In posterior log density per row, relative where that exceeds 1. A step that gains
 # less ends the search.
 LEAST_GAIN = 1e-4
-ROUNDING = 1e-12  # of the mean of a diagonal, by which it is raised first
+# By how much a diagonal is raised, at first and at most, relative to its mean.
+ROUNDING, MOST_ROUNDING = 1e-12, 1e-6
 FARTHEST = 4.0  # from the mean of a prior, in its standard deviations
 JITTER = 1e-6  # on a diagonal, so that a matrix is positive definite
 # Of logarithms, normal: of inverse lengths beside that of 1 / sqrt(columns), and of the
@@ -211,8 +212,9 @@ def root_of(matrix: Tensor) -> Tensor:
     diagonal is raised, by as little as will do.
     """
     root, failed = torch.linalg.cholesky_ex(matrix)
-    raised = ROUNDING * matrix.diagonal().mean()
-    while failed and raised < matrix.diagonal().sum():
+    mean = matrix.diagonal().mean()
+    raised = ROUNDING * mean
+    while failed and raised <= MOST_ROUNDING * mean:
         matrix.diagonal().add_(raised)
         root, failed = torch.linalg.cholesky_ex(matrix)
         raised = 10 * raised

@@ -211,7 +211,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         twice as many where targets are nearly exact (a CRPS below a tenth of their
         standard deviation). Best is the lowest CRPS with ``loss="histogram"`` and the
         lowest loss with others. Without effect if there would be fewer than five
-        validation rows.
+        validation rows, of all networks together.
     validation_fraction : float in (0, 1), or "auto"
         Of each network. ``"auto"`` lets every row be one of validation once, up to
         10,000 rows, and is a tenth for more rows or one network.
@@ -243,7 +243,7 @@ class HistogramRegressor(RegressorMixin, BaseEstimator):
         Number of epochs trained.
     n_seen_ : int
         Number of training targets in the last `fit` and all calls of `partial_fit`
-        since.
+        since. Copies of a row that became one (see the notes) count once.
     n_clipped_ : int
         How many of them were outside the bins.
     n_growths_ : int

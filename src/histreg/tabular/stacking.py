@@ -59,9 +59,8 @@ def stack(
 ) -> None:
     """Mix the networks of a model with simple models, by its held-out rows.
 
-    Nothing happens without names, or if few rows were held out: fewer than `MIN_ROWS`
-    of a larger table. On a small one of which most rows were held out by some network,
-    the simple models are what is needed most.
+    Nothing happens without names, or if fewer rows were held out than `MIN_ROWS` and
+    than `LEAST_SHARE` of the table.
 
     Parameters
     ----------

@@ -19,9 +19,9 @@ from histreg._tensors import float64_on
 from histreg.tabular.columns import Table
 
 MAX_COPIES = 8  # per row, on average
-# Of rows, that repeat others, and of different rows, that a column tells apart. Of the
-# development tables whose rows repeat by chance, the finest column tells 0.73 apart.
-LEAST_REPEATS = 0.01
+LEAST_REPEATS = 0.01  # share of rows that repeat others, to be taken for copies
+# Share of different rows that a column gives a value of their own. Of the development
+# tables whose rows repeat by chance, the finest column does so for 0.73.
 LEAST_VALUES = 0.8
 Inputs = TypeVar("Inputs")
 
@@ -125,9 +125,13 @@ def rows_of(
     first = np.flatnonzero(np.r_[True, as_bytes[1:] != as_bytes[:-1]])  # of equal rows
     is_whole = bool((weight == np.floor(weight)).all())
     n_copies = float((weight / len(weight)).sum()) if is_whole else 1.0  # per row
-    if _are_copies(content[first], n_copies * len(weight)):
+    are_copies_given = n_copies <= MAX_COPIES
+    n = (n_copies if are_copies_given else 1.0) * len(weight)
+    if _are_copies(content[first], table, y.shape[1], n):
+        _, exponent = np.frexp(weight.max())
+        weight = np.ldexp(weight, -exponent)  # exactly, so that no sum is infinite
         present, weight = present[first], np.add.reduceat(weight, first)
-    elif is_whole and n_copies <= MAX_COPIES:
+    elif is_whole and are_copies_given:
         present = np.repeat(present, weight.astype(np.int64))
         weight = np.ones(len(present))
     weight = weight / weight.max()
@@ -142,23 +146,47 @@ def rows_of(
     )
 
 
-def _are_copies(distinct: NDArray[np.float64], n: float) -> bool:
+def _are_copies(
+    distinct: NDArray[np.float64], table: Table, n_targets: int, n: float
+) -> bool:
     """Whether n rows of distinct content (k, c) repeat because some were copied.
 
-    Rows of a few coarse columns repeat by chance, and so will new ones; rows in which
-    a column or the target has nearly as many values as there are rows do not.
+    Rows of a few coarse columns repeat by chance, and so will new ones. Rows that a
+    measurement tells apart do not: a column of numbers that is no grid of whole steps,
+    or the target, unless it follows from the columns.
 
-    Examples
-    --------
-    >>> measured = np.array([[0.12, 1.0], [0.57, 1.0], [0.91, 2.0]])
-    >>> _are_copies(measured, n=6), _are_copies(np.round(measured), n=6)
-    (True, False)
+    Parameters
+    ----------
+    distinct : ndarray of shape (k, c)
+        Sorted: the numbers and labels of the table, targets, and any other ends.
+    table : Table
+    n_targets : int
+    n : float
+        Rows with all copies.
     """
     k = len(distinct)
     if n - k < LEAST_REPEATS * n or n > MAX_COPIES * k:
         return False
-    n_values = max(len(np.unique(column)) for column in distinct.T)
-    return n_values >= LEAST_VALUES * k
+    n_numbers = table.numbers.shape[1]
+    n_features = n_numbers + table.labels.shape[1]
+    columns = list(distinct[:, :n_numbers].T)
+    features = _as_bytes(distinct[:, :n_features])
+    if (features[1:] == features[:-1]).any():
+        columns += list(distinct[:, n_features : n_features + n_targets].T)
+    return any(_tells_apart(column, k, n) for column in columns)
+
+
+def _tells_apart(column: NDArray[np.float64], k: int, n: float) -> bool:
+    """Whether nearly all of k different rows have a value of their own by measurement.
+
+    Values on a grid, such as whole numbers, are no measurement unless the grid has many
+    more places than there are n rows.
+    """
+    values = np.unique(column[np.isfinite(column)])
+    if len(values) < max(2, LEAST_VALUES * k):
+        return False
+    n_places = (values[-1] / 2 - values[0] / 2) / (np.diff(values).min() / 2) + 1
+    return bool(n_places >= 2 * n)
 
 
 def _as_bytes(rows: NDArray[np.float64]) -> NDArray[np.void]:  # (n,)

@@ -28,7 +28,7 @@ EXPECTED_S = {
 }
 """Of a core, with ten thousand rows of few columns, residuals included.
 
-From the records of the last folds, but for those of quantiles, which were not run.
+By the records of the last folds, but for RealMLP and TabM by quantiles.
 """
 
 
